@@ -1,0 +1,52 @@
+# Everything a developer types. The virtual environment is made on first use.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+.PHONY: demo test test-all soak lint bench proto
+
+demo: $(VENV)/.run
+	$(BIN)/pit demo
+
+# Unit, rules, property, contract and integration tests on a real Valkey; under 3 minutes.
+test: $(VENV)/.test
+	$(BIN)/pytest -n $(WORKERS) -m "not all and not soak"
+
+# What CI runs besides: larger counts, kill loops, Debian's redis. Under 10 minutes with `test`.
+test-all: $(VENV)/.test test
+	$(BIN)/pytest -n $(WORKERS) -m "all and not soak"
+
+soak: $(VENV)/.test
+	$(BIN)/pytest -m soak --timeout 0
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/deptry .
+	cd proto && ../$(BIN)/buf lint
+
+bench: $(VENV)/.lint
+	$(BIN)/python -m loadtest.bench
+
+# Regenerates the committed code beside the schema; tests/proto compares the two.
+proto: $(VENV)/.lint
+	cd proto && PATH=$(abspath $(BIN)):$$PATH python -m grpc_tools.protoc -I. \
+	    --python_out=. --mypy_out=. --grpc_python_out=. --mypy_grpc_out=. pit/v1/*.proto
+
+$(VENV)/.run: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/.test: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,proto]'
+	touch $@ $(VENV)/.run
+
+$(VENV)/.lint: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,proto,lint,bench]'
+	touch $@ $(VENV)/.run $(VENV)/.test

@@ -1,0 +1,83 @@
+"""The table as one viewer may know it: what a stream is shown when it attaches.
+
+Built from the fields its viewer may see, never cut down from the table. See `engine.view`.
+"""
+
+from enum import IntEnum
+
+from engine.rules import Rules
+from engine.value import value
+
+
+class Phase(IntEnum):
+    NEW = 0
+    """Nothing has happened here yet; the table does not exist."""
+    SEATING = 1
+    """Waiting for players, before the first deal."""
+    SORTING = 2
+    """Dealt; hands are being sorted, the exchange is closed."""
+    OPEN = 3
+    """The exchange is open."""
+    BETWEEN = 4
+    """The round is over, the next one is not dealt."""
+    ENDED = 5
+    """The game is over; the table stays for its results until it closes."""
+    CLOSED = 6
+
+
+@value
+class SeatShown:
+    """A seat as everybody sees it."""
+
+    person: str
+    """Empty where nobody has taken it."""
+    bot: bool
+    """Whether a bot plays it now."""
+    bot_wanted: bool
+    dropped: bool
+    """Fell away at the start; does not play."""
+    forfeited: bool
+    connected: bool
+    away_until_ms: int
+    """When the grace of an absent seat ends; 0 while it is present."""
+    ready: int
+    """Bits `1 << Purpose` of what it has said it is ready for."""
+    score: int
+    cards: int
+    """How many cards it has in hand and in its open offer."""
+    offer_size: int
+    """0 without an open offer."""
+    offer_directed_at: int
+    offer_ends_at_ms: int
+
+
+@value
+class TableView:
+    """The table at event `seq`, as `viewer` may know it."""
+
+    table: str
+    seq: int
+    epoch: int
+    """The newest mark's epoch; with `seq` it names this point of the history."""
+    at_ms: int
+    viewer: int
+    """The seat shown to, or `NOBODY` for a spectator."""
+    phase: int
+    rules: Rules
+    display_name: str
+    visibility: int
+    owner: str
+    seats: tuple[SeatShown, ...]
+    round: int
+    dealer: int
+    suits: tuple[int, ...]
+    commitment: bytes
+    opens_at_ms: int
+    round_ends_at_ms: int
+    next_deal_at_ms: int
+    bell_locked_until_ms: int
+    """The viewer's own lock-out; 0 for none."""
+    hand: int
+    """The viewer's own cards, those in its open offer included; 0 for a spectator."""
+    offer_lot: int
+    """The cards of the viewer's own open offer."""

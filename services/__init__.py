@@ -1,0 +1,1 @@
+"""Everything that talks: the log, matcher, gateway, archive, bots, client and the command line."""

@@ -1,0 +1,46 @@
+"""Every key of the store. A shard's keys share one hash tag, so one cluster slot."""
+
+META = "pit:meta"
+MATCHERS = "pit:matchers"
+AUDIT = "pit:audit"
+
+
+def in_stream(shard: int) -> str:
+    return f"pit:{{{shard:02d}}}:in"
+
+
+def out_stream(shard: int) -> str:
+    return f"pit:{{{shard:02d}}}:out"
+
+
+def lease(shard: int) -> str:
+    return f"pit:{{{shard:02d}}}:lease"
+
+
+def snapshot(shard: int) -> str:
+    return f"pit:{{{shard:02d}}}:snap"
+
+
+def dead_letters(shard: int) -> str:
+    return f"pit:{{{shard:02d}}}:dead"
+
+
+def lobby(shard: int) -> str:
+    return f"pit:{{{shard:02d}}}:lobby"
+
+
+def archived(shard: int) -> str:
+    return f"pit:{{{shard:02d}}}:arch"
+
+
+def attempts(shard: int) -> str:
+    return f"pit:{{{shard:02d}}}:tries"
+
+
+def person_name(person: str) -> str:
+    return f"pit:id:name:{person}"
+
+
+def newest_expiry(session: str) -> str:
+    """Newest access expiry of a signed-in session (`sid`): streams of it live on until then."""
+    return f"pit:id:sid:{session}"
