@@ -4,24 +4,36 @@ An unknown `PIT_*` variable or a bad value stops the process with a message that
 config` prints what is in force, secrets masked.
 """
 
+import os
+from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PREFIX = "PIT_"
+MASK = "********"
+
+
+class SettingsProblem(Exception):
+    """The environment is wrong; the message names each variable, what is wrong and the remedy."""
 
 
 class Settings(BaseSettings):
     """What a process needs to know about where it runs."""
 
-    model_config = SettingsConfigDict(env_prefix="PIT_", extra="forbid")
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", env_ignore_empty=True)
 
     redis_url: str = ""
     """The store. Empty: only `pit demo` and tests, which start an embedded Valkey."""
     data: Path = Path("data")
     """Directory of the embedded server, its keys and the archive."""
+    durability: Literal["everysec", "always", "memory"] = "everysec"
+    """What the embedded server promises; a server named by PIT_REDIS_URL has its own level."""
     port_base: int = Field(default=7700, ge=1, le=65_000)
-    """gRPC listens here, web on +80, metrics from +90."""
+    """gRPC listens here; the demo's embedded server on +79."""
     bind: str = "127.0.0.1"
     name: str = ""
     """Name of this process among its like; empty: host and process id."""
@@ -31,6 +43,14 @@ class Settings(BaseSettings):
     """Directory of the records; `<data>/archive` unless set."""
     archive_key: SecretStr = SecretStr("")
     """Ed25519 private key, hex; signs finished games."""
+    archive_days: int = Field(default=30, ge=1)
+    """How long the archive keeps a finished game."""
+    gateway: str = ""
+    """`host:port` of the gateway that bots play through; empty: the one on this host."""
+    pace: Literal["human", "max"] = "human"
+    """Bots: reaction times of people, or as fast as the rules for bots allow."""
+    report: Path | None = None
+    """Bots: where to write their figures, about once a second."""
     log_format: Literal["auto", "json", "console"] = "auto"
     crash_at: str = ""
     """Tests only: `label:n` ends the process at the n-th passing of a named place."""
@@ -38,7 +58,64 @@ class Settings(BaseSettings):
     """Tests only: tools that must be there, comma separated; elsewhere their absence skips."""
     native_door: Literal["grpc.aio"] = "grpc.aio"
 
+    @property
+    def archive_directory(self) -> Path:
+        return self.archive if self.archive is not None else self.data / "archive"
 
-def load() -> Settings:
-    """Settings from the environment. Raises `pydantic.ValidationError`."""
-    return Settings()
+    @property
+    def gateway_target(self) -> str:
+        return self.gateway or f"{self.bind}:{self.port_base}"
+
+
+def load(environment: Mapping[str, str] | None = None) -> Settings:
+    """Settings from the environment. Raises `SettingsProblem`."""
+    if environment is None:
+        environment = os.environ
+    problems = [
+        f"{name} is not a setting.{_similar(name)}"
+        for name in sorted(environment)
+        if name.upper().startswith(PREFIX)
+        and name.upper().removeprefix(PREFIX).lower() not in Settings.model_fields
+    ]
+    if problems:
+        raise SettingsProblem("\n".join(problems))
+    try:
+        return Settings()
+    except ValidationError as error:
+        raise SettingsProblem("\n".join(map(_bad_value, _details(error)))) from None
+
+
+def effective(settings: Settings) -> dict[str, str]:
+    """Every setting in force by the name of its variable, secrets masked."""
+    shown: dict[str, str] = {}
+    for field in Settings.model_fields:
+        content = getattr(settings, field)
+        if isinstance(content, SecretStr):
+            content = MASK if content.get_secret_value() else ""
+        shown[PREFIX + field.upper()] = "" if content is None else _without_password(str(content))
+    return shown
+
+
+def _without_password(text: str) -> str:
+    """A URL with its password masked; any other text as it is."""
+    scheme, separator, rest = text.partition("://")
+    credentials, at, host = rest.rpartition("@")
+    if not separator or not at:
+        return text
+    user = credentials.partition(":")[0]
+    return f"{scheme}://{user}:{MASK}@{host}"
+
+
+def _similar(name: str) -> str:
+    known = [PREFIX + field.upper() for field in Settings.model_fields]
+    close = get_close_matches(name.upper(), known, n=1)
+    return f" Did you mean {close[0]}?" if close else " `pit config` lists them all."
+
+
+def _details(error: ValidationError) -> list[tuple[str, str]]:
+    return [(str(line["loc"][0]), line["msg"]) for line in error.errors(include_input=False)]
+
+
+def _bad_value(detail: tuple[str, str]) -> str:
+    field, message = detail
+    return f"{PREFIX}{field.upper()} has a bad value: {message}."
