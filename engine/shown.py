@@ -52,6 +52,17 @@ class SeatShown:
 
 
 @value
+class Mark:
+    """A stretch of the table's history: what one owner wrote."""
+
+    epoch: int
+    nonce: bytes
+    """Of that owner's lease."""
+    first_seq: int
+    """Number of the first event of this stretch, had it one."""
+
+
+@value
 class TableView:
     """The table at event `seq`, as `viewer` may know it."""
 
@@ -81,3 +92,6 @@ class TableView:
     """The viewer's own cards, those in its open offer included; 0 for a spectator."""
     offer_lot: int
     """The cards of the viewer's own open offer."""
+    marks: tuple[Mark, ...]
+    """The stretches of history remembered (eight at most), oldest first: where a client that
+    resumes from an older point left ours, if it did. Not sent to anybody."""

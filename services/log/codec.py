@@ -5,6 +5,7 @@ Signatures are the contract between matcher, gateway, archive and tests.
 
 from engine.commands import Command
 from engine.events import Record
+from engine.rules import Rules
 from engine.value import value
 
 
@@ -37,12 +38,14 @@ class LobbyLine:
     preset: str
     """Name of the preset the rules equal, else empty."""
     rules_hash: str
+    rules: Rules
     seats: int
     persons: tuple[str, ...]
     """By seat; empty where free."""
     bots: tuple[int, ...]
     """Seats played by a bot."""
     bots_wanted: tuple[int, ...]
+    for_bots: bool
     phase: int
     round: int
     seq: int
