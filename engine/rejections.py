@@ -27,6 +27,8 @@ class Rejection(IntEnum):
     """Parameter: the number expected next. A gap, or older than the answers remembered."""
     NUMBER_REUSED = 11
     """The number was used for something else."""
+    TABLE_STOPPED = 12
+    """Given by the table's owner, never by `decide`: a damaged record has stopped the table."""
 
     # Wrong in any state. From here on a refusal is an answer: remembered, its number consumed.
     WRONG_PURPOSE = 20
@@ -74,6 +76,10 @@ class Rejection(IntEnum):
     BELL_LOCKED = 57
     """Parameter: milliseconds until this seat may ring again."""
     NO_CORNER = 58
+
+    # Given by the table's owner, never by `decide`.
+    UNDECIDED = 60
+    """The exchange itself failed on this command, again and again, and set it aside."""
 
 
 CONSUMES_FROM = Rejection.WRONG_PURPOSE
