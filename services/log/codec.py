@@ -1,20 +1,119 @@
 """The wire format of everything in the log, and its strict, bounded decoder.
 
-Signatures are the contract between matcher, gateway, archive and tests.
+Everything is msgpack, without maps, floats and extensions: arrays of integers, text, bytes,
+booleans and nil.
+
+    command      [version, code, field, field, ...]
+    in batch     [version, gateway, table, packed command, table, packed command, ...]
+    record       [version, first_seq, [code, field, ...], [code, field, ...], ...]
+    lobby line   [version, field, field, ...]
+    table        [version, plain form of `engine.state.dump`]
+
+A decoder looks at the length first, lets msgpack unpack within limits, and then checks every
+field's exact type and range (`services.log.schema`). Whatever the bytes, nothing but
+`Undecodable` comes out. Codes never change their meaning; a field is added at the end, under a
+new version, and older versions stay readable.
 """
 
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import msgpack
+
+from engine import commands, events
 from engine.commands import Command
 from engine.events import Record
 from engine.rules import Rules
 from engine.value import value
+from services.log.schema import U64_MAX, Decoder, Encoder, Undecodable, compile_class
 
+__all__ = [
+    "InBatch",
+    "LobbyLine",
+    "Undecodable",
+    "pack_batch",
+    "pack_command",
+    "pack_lobby_line",
+    "pack_record",
+    "pack_table",
+    "unpack_batch",
+    "unpack_command",
+    "unpack_lobby_line",
+    "unpack_record",
+    "unpack_table",
+]
 
-class Undecodable(ValueError):
-    """Not a value of this format. `reason` is one of a fixed set of words, safe for a metric."""
+VERSION: Final = 1
+"""What writers write. Readers know this one and every released one before it."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+COMMAND_BYTES_MAX: Final = 4 * 1024
+"""The largest, a table with all switches and a long name, has about 300."""
+ENTRY_BYTES_MAX: Final = 64 * 1024
+"""One entry of `in`, and one table's record."""
+TABLE_BYTES_MAX: Final = 256 * 1024
+"""A table of eight seats with all remembered answers has about 20 KiB."""
+LOBBY_BYTES_MAX: Final = 4 * 1024
+BATCH_COMMANDS_MAX: Final = 2_048
+"""A command takes at least 24 bytes for its table's name: more than this do not fit an entry."""
+RECORD_ITEMS_MAX: Final = 16_384
+"""The smallest item takes three bytes; this many in one record fit an entry."""
+TEXT_BYTES_MAX: Final = 256
+"""Names have at most 64 characters, of at most four bytes each."""
+TABLE_DEPTH_MAX: Final = 8
+TABLE_ID: Final = re.compile(r"[0-9]{2}[a-z2-7]{20}")
+"""Shard number and hash. The alphabet has no braces: a table's name cannot move a key."""
+
+_COMMANDS: Final[dict[int, type]] = {
+    1: commands.Ready,
+    2: commands.Offer,
+    3: commands.Withdraw,
+    4: commands.RingBell,
+    5: commands.Call,
+    10: commands.OpenTable,
+    11: commands.Join,
+    12: commands.Leave,
+    13: commands.Start,
+    20: commands.Attach,
+    21: commands.Detach,
+    22: commands.GatewayLost,
+    23: commands.Tick,
+}
+"""Given out once, never changed, never used again."""
+
+_ITEMS: Final[dict[int, type]] = {
+    1: events.TableOpened,
+    2: events.SeatTaken,
+    3: events.SeatLeft,
+    4: events.OwnerChanged,
+    5: events.SeatAway,
+    6: events.SeatBack,
+    7: events.BotWanted,
+    8: events.BotSeated,
+    9: events.SeatForfeited,
+    10: events.SeatsDropped,
+    11: events.ReadyGiven,
+    12: events.Called,
+    20: events.Committed,
+    21: events.Dealt,
+    22: events.ExchangeOpened,
+    23: events.OfferOpened,
+    24: events.OfferEnded,
+    25: events.Traded,
+    26: events.BellRefused,
+    27: events.Cornered,
+    28: events.RoundScored,
+    29: events.RoundVoid,
+    30: events.GameEnded,
+    31: events.TableClosed,
+    50: events.Answered,
+    51: events.RequestAnswered,
+    52: events.Attached,
+    53: events.AttachRefused,
+    54: events.Detached,
+    55: events.Marked,
+}
+"""Events below 50, notes from 50 on. Given out once, never changed, never used again."""
 
 
 @value
@@ -49,13 +148,177 @@ class LobbyLine:
     phase: int
     round: int
     seq: int
+    """Number of the last event that changed what this line shows."""
 
 
-def pack_command(command: Command) -> bytes: ...
-def unpack_command(data: bytes) -> Command: ...
-def pack_batch(batch: InBatch) -> bytes: ...
-def unpack_batch(data: bytes) -> InBatch: ...
-def pack_record(record: Record) -> bytes: ...
-def unpack_record(table: str, data: bytes) -> Record: ...
-def pack_lobby_line(line: LobbyLine) -> bytes: ...
-def unpack_lobby_line(data: bytes) -> LobbyLine: ...
+def _codecs(
+    classes: dict[int, type],
+) -> tuple[dict[type, tuple[int, Encoder]], dict[int, Decoder]]:
+    encoders: dict[type, tuple[int, Encoder]] = {}
+    decoders: dict[int, Decoder] = {}
+    for code, cls in classes.items():
+        encode, decoders[code] = compile_class(cls)
+        encoders[cls] = (code, encode)
+    return encoders, decoders
+
+
+_command_encoders, _command_decoders = _codecs(_COMMANDS)
+_item_encoders, _item_decoders = _codecs(_ITEMS)
+_encode_lobby_line, _decode_lobby_line = compile_class(LobbyLine)
+
+_pack: Callable[[Any], bytes] = msgpack.Packer(use_bin_type=True, autoreset=True).pack
+
+
+def _unpack(data: bytes, bytes_max: int, array_max: int, bin_max: int, as_list: bool) -> Any:
+    """Unpack within limits. Depth is bounded by the decoders: they look no deeper than they know."""
+    if type(data) is not bytes or len(data) > bytes_max:
+        raise Undecodable("length")
+    try:
+        unpacked = msgpack.unpackb(
+            data,
+            raw=False,
+            use_list=as_list,
+            strict_map_key=True,
+            max_array_len=array_max,
+            max_map_len=0,
+            max_str_len=TEXT_BYTES_MAX,
+            max_bin_len=bin_max,
+            max_ext_len=0,
+        )
+    except Exception:  # the library's documented and undocumented refusals are all the same here
+        raise Undecodable("format") from None
+    kind = list if as_list else tuple
+    if type(unpacked) is not kind or not unpacked:
+        raise Undecodable("shape")
+    if type(unpacked[0]) is not int or unpacked[0] != VERSION:
+        raise Undecodable("version")
+    return unpacked
+
+
+def pack_command(command: Command) -> bytes:
+    """A command as a gateway puts it into a batch."""
+    code, encode = _command_encoders[type(command)]
+    return _pack((VERSION, code, *encode(command)))
+
+
+def unpack_command(data: bytes) -> Command:
+    """Raises `Undecodable`."""
+    unpacked = _unpack(data, COMMAND_BYTES_MAX, 64, 256, False)
+    if len(unpacked) < 2:
+        raise Undecodable("shape")
+    command: Command = _decoder(_command_decoders, unpacked[1])(unpacked[2:])
+    return command
+
+
+def pack_batch(batch: InBatch) -> bytes:
+    """An entry of `in`. Raises `ValueError` where it would be longer than an entry may be."""
+    flat: list[Any] = [VERSION, batch.gateway]
+    for pair in batch.commands:
+        flat += pair
+    return _bounded(_pack(flat), ENTRY_BYTES_MAX)
+
+
+def unpack_batch(data: bytes) -> InBatch:
+    """The frame of an entry; its commands stay packed. Raises `Undecodable`."""
+    limit = 2 + 2 * BATCH_COMMANDS_MAX
+    unpacked = _unpack(data, ENTRY_BYTES_MAX, limit, COMMAND_BYTES_MAX, False)
+    if len(unpacked) < 2 or len(unpacked) % 2:
+        raise Undecodable("shape")
+    gateway, tables, packed = unpacked[1], unpacked[2::2], unpacked[3::2]
+    if type(gateway) is not str or not _all_are(str, tables) or not _all_are(bytes, packed):
+        raise Undecodable("type")
+    matches = TABLE_ID.fullmatch
+    if not gateway or not all(map(matches, tables)):
+        raise Undecodable("range")
+    return InBatch(gateway, tuple(zip(tables, packed, strict=True)))
+
+
+def pack_record(record: Record) -> bytes:
+    """One table's part of an out entry; the entry itself names the table."""
+    flat: list[Any] = [VERSION, record.first_seq]
+    for item in record.items:
+        code, encode = _item_encoders[type(item)]
+        flat.append((code, *encode(item)))
+    return _bounded(_pack(flat), ENTRY_BYTES_MAX)
+
+
+def unpack_record(table: str, data: bytes) -> Record:
+    """Raises `Undecodable`."""
+    unpacked = _unpack(data, ENTRY_BYTES_MAX, RECORD_ITEMS_MAX, 256, False)
+    if len(unpacked) < 2:
+        raise Undecodable("shape")
+    first_seq = unpacked[1]
+    if type(first_seq) is not int:
+        raise Undecodable("type")
+    if not 0 <= first_seq <= U64_MAX:
+        raise Undecodable("range")
+    return Record(table, first_seq, tuple(map(_item, unpacked[2:])))
+
+
+def _item(data: Any) -> Any:
+    if type(data) is not tuple or not data:
+        raise Undecodable("shape")
+    return _decoder(_item_decoders, data[0])(data[1:])
+
+
+def pack_lobby_line(line: LobbyLine) -> bytes:
+    """A table's line in the lobby."""
+    return _bounded(_pack((VERSION, *_encode_lobby_line(line))), LOBBY_BYTES_MAX)
+
+
+def unpack_lobby_line(data: bytes) -> LobbyLine:
+    """Raises `Undecodable`."""
+    line: LobbyLine = _decode_lobby_line(_unpack(data, LOBBY_BYTES_MAX, 64, 256, False)[1:])
+    return line
+
+
+def pack_table(plain: list[Any]) -> bytes:
+    """A table in a snapshot, from `engine.state.dump`."""
+    return _bounded(_pack((VERSION, plain)), TABLE_BYTES_MAX)
+
+
+def unpack_table(data: bytes) -> list[Any]:
+    """The plain form that `engine.state.load` takes. Raises `Undecodable`.
+
+    Its shape is the engine's to check; here only that it is lists of plain values, not deep.
+    """
+    unpacked = _unpack(data, TABLE_BYTES_MAX, 4_096, 4_096, True)
+    if len(unpacked) != 2 or type(unpacked[1]) is not list:
+        raise Undecodable("shape")
+    plain: list[Any] = unpacked[1]
+    layer: list[Any] = [plain]
+    for _ in range(TABLE_DEPTH_MAX):
+        layer = [inner for outer in layer for inner in outer if _is_list(inner)]
+        if not layer:
+            return plain
+    raise Undecodable("shape")
+
+
+_PLAIN: Final = frozenset({int, str, bytes, bool, type(None)})
+
+
+def _is_list(thing: Any) -> bool:
+    kind = type(thing)
+    if kind is list:
+        return True
+    if kind not in _PLAIN:
+        raise Undecodable("type")
+    return False
+
+
+def _decoder(decoders: dict[int, Decoder], code: Any) -> Decoder:
+    # True equals 1 as a key: the type is looked at first.
+    decode = decoders.get(code) if type(code) is int else None
+    if decode is None:
+        raise Undecodable("code")
+    return decode
+
+
+def _all_are(kind: type, things: Iterable[Any]) -> bool:
+    return {kind}.issuperset(map(type, things))
+
+
+def _bounded(data: bytes, bytes_max: int) -> bytes:
+    if len(data) > bytes_max:
+        raise ValueError(f"{len(data)} bytes, at most {bytes_max} can be read back")
+    return data
