@@ -170,7 +170,7 @@ _pack: Callable[[Any], bytes] = msgpack.Packer(use_bin_type=True, autoreset=True
 
 
 def _unpack(data: bytes, bytes_max: int, array_max: int, bin_max: int, as_list: bool) -> Any:
-    """Unpack within limits. Depth is bounded by the decoders: they look no deeper than they know."""
+    """Unpack within limits. The decoders bound the depth: they look no deeper than they know."""
     if type(data) is not bytes or len(data) > bytes_max:
         raise Undecodable("length")
     try:

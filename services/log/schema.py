@@ -170,7 +170,7 @@ def _members_check(name: str, member: Any) -> Callable[[Fields], bool]:
     """A check of all members of a tuple; raises where a type is wrong."""
     low, high = range_of(name)
     optional = get_origin(member) in (Union, types.UnionType)
-    kinds = {kind for kind in (get_args(member) if optional else (member,))}
+    kinds = set(get_args(member)) if optional else {member}
     counts = int in kinds
     if not kinds <= {int, str, bytes, types.NoneType}:
         raise TypeError(f"field {name}: no wire form for a tuple of {member}")
