@@ -1,0 +1,35 @@
+"""How long to wait before trying again: full jitter, so that many clients do not come at once."""
+
+import random
+from typing import Final
+
+FIRST_S: Final = 0.2
+"""Upper bound of the first delay; a takeover of a shard or gateway usually takes longer."""
+LONGEST_S: Final = 5.0
+"""Upper bound of every delay: 10,000 clients that come back within it are 2,000 a second."""
+
+
+class Backoff:
+    """Delays drawn evenly from 0 to a bound that doubles with each attempt."""
+
+    __slots__ = ("_chance", "_first_s", "_longest_s", "attempts")
+
+    def __init__(
+        self,
+        chance: random.Random | None = None,
+        first_s: float = FIRST_S,
+        longest_s: float = LONGEST_S,
+    ) -> None:
+        self._chance = chance or random.Random()
+        self._first_s = first_s
+        self._longest_s = longest_s
+        self.attempts = 0
+
+    def delay_s(self, hint_s: float = 0.0) -> float:
+        """The next delay: at least what the server asked for, plus the jitter."""
+        bound_s = min(self._longest_s, self._first_s * 2.0 ** min(self.attempts, 16))
+        self.attempts += 1
+        return hint_s + self._chance.uniform(0.0, bound_s)
+
+    def succeeded(self) -> None:
+        self.attempts = 0

@@ -1,0 +1,236 @@
+"""The way in: sign in, find a table, sit down, play.
+
+async with Exchange(["127.0.0.1:7700"]) as exchange:
+    await exchange.sign_in_guest("Ada")
+    place = await exchange.quick_join()
+    async with exchange.play(place) as table:
+        async for happening in table:
+            ...
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from typing import Final, Self, TypeVar
+
+from google.protobuf.message import Message
+from grpc import StatusCode, aio
+from pit.v1 import (
+    identity_pb2,
+    identity_pb2_grpc,
+    lobby_pb2,
+    lobby_pb2_grpc,
+    table_pb2,
+)
+
+from engine.value import value
+from services.client.backoff import Backoff
+from services.client.channels import Channels
+from services.client.credentials import CLIENT, Credentials
+from services.client.errors import Refused, SignedOut, details_of, refused
+from services.client.happenings import Happening
+from services.client.protocol import PublicItems, SeatProtocol
+from services.client.seat import SeatSession
+from services.client.stream import SeatStream
+
+CALL_TIMEOUT_S: Final = 5.0
+CALL_TRIES: Final = 8
+"""Of a short call that found no gateway or no owner: with the backoff about 15 s."""
+
+Request = TypeVar("Request", bound=Message)
+Response = TypeVar("Response", bound=Message)
+Method = Callable[[aio.Channel], aio.UnaryUnaryMultiCallable[Request, Response]]
+
+
+@value
+class Place:
+    """A seat at a table, and the token that opens it."""
+
+    table: str
+    seat: int
+    seat_token: str
+
+
+class Exchange:
+    """One sign-in at the exchange, over one or more gateways."""
+
+    def __init__(self, targets: Sequence[str], credentials: Credentials | None = None) -> None:
+        self.channels = Channels(tuple(targets))
+        self.person = ""
+        """`people/{person}` after `sign_in_guest`."""
+        self._credentials = credentials
+        self._refresh_token = ""
+        self._items = PublicItems()
+        self._fresh: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        if self._credentials is not None:
+            self._start_renewing(self._credentials)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        if self._fresh is not None:
+            self._fresh.cancel()
+            await asyncio.gather(self._fresh, return_exceptions=True)
+        await self.channels.close()
+
+    @property
+    def credentials(self) -> Credentials:
+        if self._credentials is None:
+            raise SignedOut("sign in first")
+        return self._credentials
+
+    # ------------------------------------------------------------------ who we are
+
+    async def sign_in_guest(self, display_name: str) -> str:
+        """Sign in as a new person; returns `people/{person}`."""
+        request = identity_pb2.SignInGuestRequest(display_name=display_name)
+        signed_in = await self._call(
+            lambda channel: identity_pb2_grpc.IdentityServiceStub(channel).SignInGuest, request
+        )
+        self.person = signed_in.person
+        self._refresh_token = signed_in.refresh_token
+        self._credentials = Credentials(
+            signed_in.access_token, _seconds(signed_in.access_expires_in), self._refresh
+        )
+        self._start_renewing(self._credentials)
+        return self.person
+
+    async def _refresh(self) -> tuple[str, float]:
+        request = identity_pb2.RefreshRequest(refresh_token=self._refresh_token)
+        try:
+            renewed = await self._call(
+                lambda channel: identity_pb2_grpc.IdentityServiceStub(channel).Refresh, request
+            )
+        except Refused as failure:
+            if failure.code == StatusCode.UNAUTHENTICATED:
+                raise SignedOut(failure.reason) from failure
+            raise
+        self._refresh_token = renewed.refresh_token
+        return renewed.access_token, _seconds(renewed.access_expires_in)
+
+    def _start_renewing(self, credentials: Credentials) -> None:
+        self._fresh = asyncio.get_running_loop().create_task(credentials.keep_fresh())
+
+    # ------------------------------------------------------------------ the lobby
+
+    async def create_table(self, request: lobby_pb2.CreateTableRequest) -> lobby_pb2.Table:
+        """Open a table. The request id makes a repeat harmless; it is filled in if absent."""
+        if not request.request_id:
+            request.request_id = os.urandom(16)
+        created = await self._call(
+            lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).CreateTable, request
+        )
+        return created.table
+
+    async def list_tables(
+        self, preset: str = "", joinable: bool = False, page_token: str = ""
+    ) -> lobby_pb2.ListTablesResponse:
+        filter_ = lobby_pb2.TableFilter(preset=preset, joinable=joinable)
+        request = lobby_pb2.ListTablesRequest(filter=filter_, page_size=100, page_token=page_token)
+        return await self._call(
+            lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).ListTables, request
+        )
+
+    async def get_table(self, name: str) -> lobby_pb2.GetTableResponse:
+        request = lobby_pb2.GetTableRequest(name=name)
+        return await self._call(
+            lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).GetTable, request
+        )
+
+    async def list_rules(self) -> Sequence[table_pb2.RuleSet]:
+        request = lobby_pb2.ListRulesRequest()
+        listed = await self._call(
+            lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).ListRules, request
+        )
+        return listed.rule_sets
+
+    async def join_table(
+        self, table: str = "", invite_code: str = "", seat: int | None = None
+    ) -> Place:
+        """Sit down at a table, found by its name or by an invite code."""
+        request = lobby_pb2.JoinTableRequest(request_id=os.urandom(16))
+        if invite_code:
+            request.invite_code = invite_code
+        else:
+            request.table = table
+        if seat is not None:
+            request.seat = seat
+        joined = await self._call(
+            lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).JoinTable, request
+        )
+        return Place(joined.table.name, joined.seat, joined.seat_token)
+
+    async def quick_join(self, preset: str = "") -> Place:
+        """Sit down at any table that has a free seat."""
+        request = lobby_pb2.QuickJoinRequest(preset=preset)
+        joined = await self._call(
+            lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).QuickJoin, request
+        )
+        return Place(joined.table.name, joined.seat, joined.seat_token)
+
+    async def my_seats(self) -> list[Place]:
+        """The seats we hold, to come back to."""
+        request = lobby_pb2.ListMySeatsRequest()
+        listed = await self._call(
+            lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).ListMySeats, request
+        )
+        return [Place(one.table, one.seat, one.seat_token) for one in listed.seats]
+
+    async def start_table(self, table: str) -> None:
+        """Start with the seats taken so far; the table's owner only."""
+        request = lobby_pb2.StartTableRequest(table=table, request_id=os.urandom(16))
+        await self._call(
+            lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).StartTable, request
+        )
+
+    async def leave_table(self, table: str) -> None:
+        """Give the seat up for good."""
+        request = lobby_pb2.LeaveTableRequest(table=table, request_id=os.urandom(16))
+        await self._call(
+            lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).LeaveTable, request
+        )
+
+    # ------------------------------------------------------------------ play
+
+    def stream(self, place: Place, listener: Callable[[Happening], None]) -> SeatStream:
+        """A seat driven by call-backs: for programs that play many seats."""
+        protocol = SeatProtocol(place.table, place.seat_token, self._items)
+        return SeatStream(protocol, self.channels, self.credentials, listener)
+
+    def play(self, place: Place) -> SeatSession:
+        """A seat to play at: `async with` it, and `async for` over what happens."""
+        return SeatSession(lambda listener: self.stream(place, listener))
+
+    async def _call(self, method: "Method[Request, Response]", request: Request) -> Response:
+        """A short call, tried again where it found nobody to answer. Raises `Refused`.
+
+        Repeats are harmless: what changes something carries a request id, and a refresh token
+        that was used up by a lost answer only means to sign in again.
+        """
+        backoff = Backoff()
+        while True:
+            connection = self.channels.unary()
+            metadata = (
+                self._credentials.metadata() if self._credentials else (("pit-client", CLIENT),)
+            )
+            try:
+                return await method(connection.channel)(
+                    request, metadata=metadata, timeout=CALL_TIMEOUT_S
+                )
+            except aio.AioRpcError as error:
+                code = error.code()
+                if code not in {StatusCode.UNAVAILABLE, StatusCode.RESOURCE_EXHAUSTED}:
+                    raise refused(error) from error
+                if code == StatusCode.UNAVAILABLE:
+                    self.channels.failed(connection.target)
+                if backoff.attempts + 1 >= CALL_TRIES:
+                    raise refused(error) from error
+                await asyncio.sleep(backoff.delay_s(details_of(error)[1]))
+
+
+def _seconds(duration: Message) -> float:
+    return float(duration.ToTimedelta().total_seconds())  # type: ignore[attr-defined]

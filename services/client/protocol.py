@@ -1,0 +1,342 @@
+"""The protocol of one seat, without any I/O: bytes in, happenings and bytes out.
+
+    first = protocol.attach()                  the first message of every stream
+    protocol.submit(command, now)              an act; gives its number
+    for happening in protocol.receive(data, now): ...
+    for message in protocol.outgoing(): ...    what to send now, in order; ask after each call
+
+A seat's life may span many streams. What must outlive a stream is kept here: where in the
+table's history the client stands (epoch, seq), the generation of its command numbers, and the
+commands without an outcome, in the order of their numbers:
+
+    submitted -> sent -> settled               by an event with its number, an Effective, a Rejected
+                  |
+                  +-> refused, number not used up -> sent again with the same number
+
+Numbers must arrive without a gap. So when the exchange refuses number n without using it up, it
+also refuses every later number that was on its way; once all those refusals are in, the client
+goes back to n and sends on from there.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from google.rpc import code_pb2
+from pit.v1 import play_pb2, table_pb2
+
+from services.client.backoff import Backoff
+from services.client.happenings import (
+    Drain,
+    Effective,
+    Happened,
+    Happening,
+    InLog,
+    Outcome,
+    OutOfStep,
+    Pong,
+    Rejected,
+    RetryAfter,
+    Settled,
+    Started,
+    Undone,
+    Unknown,
+    WasReset,
+)
+from services.client.view import TableView
+
+IN_FLIGHT_MAX: Final = 16
+"""The exchange remembers the last sixteen answers of a seat; more could not be settled."""
+CONFIRMED_KEPT: Final = 256
+"""Confirmed commands kept for a reset: a store loses at most about two seconds of them."""
+PARSED_MAX: Final = 4096
+"""Events kept parsed for the other seats of the same tables in this process."""
+RETRIED_CODES: Final = frozenset({code_pb2.UNAVAILABLE, code_pb2.RESOURCE_EXHAUSTED})
+
+_NO_CARDS = table_pb2.Cards()
+
+
+class InFlightFull(Exception):
+    """Sixteen commands are without an outcome; wait for one."""
+
+
+class PublicItems:
+    """Events by their bytes. All viewers of a table are sent the same bytes, so seats that share
+    one of these parse each event once. The events are shared, too: never change one."""
+
+    __slots__ = ("_events",)
+
+    def __init__(self) -> None:
+        self._events: dict[bytes, table_pb2.Event] = {}
+
+    def event(self, public: bytes) -> table_pb2.Event:
+        event = self._events.get(public)
+        if event is None:
+            if len(self._events) >= PARSED_MAX:
+                self._events.clear()
+            event = play_pb2.PublicItem.FromString(public).event
+            self._events[public] = event
+        return event
+
+
+class _Pending:
+    """A command without an outcome."""
+
+    __slots__ = ("answered", "command", "refused", "sent_at", "tries")
+
+    def __init__(self, command: play_pb2.Command, sent_at: float) -> None:
+        self.command = command
+        self.sent_at = sent_at
+        self.tries = 0
+        self.refused: play_pb2.Rejected | None = None
+        self.answered = False
+        """It is known to be effective, and its event is on the way."""
+
+
+class SeatProtocol:
+    """See the module's text."""
+
+    def __init__(self, table: str, seat_token: str, items: PublicItems | None = None) -> None:
+        self.table = table
+        self.seat_token = seat_token
+        self.view: TableView | None = None
+        """The table as this seat knows it; `None` before the first attach."""
+        self.attached = False
+        """Whether this stream's Attach has been answered."""
+        self.log_us = 0
+        """Log time when the newest message was sent: what deadlines are to be compared with."""
+        self.retries = 0
+        """Commands that were sent again."""
+        self._items = items or PublicItems()
+        self._epoch = b""
+        self._generation = 0
+        self._next_number = 1
+        self._pending: dict[int, _Pending] = {}
+        self._confirmed: deque[Undone] = deque(maxlen=CONFIRMED_KEPT)
+        self._outgoing: list[bytes] = []
+        self._held = False
+        """A command has been refused without using its number up: nothing new is sent."""
+        self._backoff = Backoff()
+
+    # ------------------------------------------------------------------ out
+
+    def attach(self) -> bytes:
+        """The first message of a new stream. Whatever was to be sent on the old one is not."""
+        self.attached = False
+        self._outgoing.clear()
+        attach = play_pb2.Attach(table=self.table, seat_token=self.seat_token)
+        if self.view is not None:
+            attach.resume.epoch = self._epoch
+            attach.resume.seq = self.view.seq
+            attach.resume.generation = self._generation
+        return play_pb2.PlayRequest(attach=attach).SerializeToString()
+
+    def submit(self, command: play_pb2.Command, now: float) -> int:
+        """Give the command its number, round and place in time, and send it when possible."""
+        if self.view is None:
+            raise RuntimeError("commands come after the first attach")
+        if len(self._pending) >= IN_FLIGHT_MAX:
+            raise InFlightFull
+        command.number = self._next_number
+        command.round = self.view.round
+        command.seen_seq = self.view.seq
+        self._next_number += 1
+        pending = _Pending(command, now)
+        self._pending[command.number] = pending
+        if self.attached and not self._held:
+            self._send(pending)
+        return command.number
+
+    def refresh_access(self, access_token: str) -> None:
+        refresh = play_pb2.RefreshAccess(access_token=access_token)
+        self._outgoing.append(play_pb2.PlayRequest(refresh_access=refresh).SerializeToString())
+
+    def ping(self, client_us: int) -> None:
+        ping = play_pb2.StreamPing(client_us=client_us)
+        self._outgoing.append(play_pb2.PlayRequest(ping=ping).SerializeToString())
+
+    def outgoing(self) -> list[bytes]:
+        """What is to be sent now, in this order."""
+        messages, self._outgoing = self._outgoing, []
+        return messages
+
+    @property
+    def has_outgoing(self) -> bool:
+        return bool(self._outgoing)
+
+    @property
+    def in_flight(self) -> int:
+        """Commands without an outcome."""
+        return len(self._pending)
+
+    def _send(self, pending: _Pending) -> None:
+        pending.tries += 1
+        pending.refused = None
+        if pending.tries > 1:
+            self.retries += 1
+        self._outgoing.append(play_pb2.PlayRequest(command=pending.command).SerializeToString())
+
+    def retry(self) -> None:
+        """Send again what was refused without using its number up, and what was held back."""
+        self._held = False
+        if self.attached:
+            for pending in self._pending.values():
+                if pending.refused is not None or pending.tries == 0:
+                    self._send(pending)
+
+    # ------------------------------------------------------------------ in
+
+    def receive(self, data: bytes) -> Iterator[Happening]:
+        """Take one message. The view moves on with each happening that is taken."""
+        for part in play_pb2.PlayResponse.FromString(data).batch.tables:
+            self._epoch = part.epoch
+            self.log_us = part.log_us
+            for item in part.items:
+                if item.public:
+                    yield from self._event(item)
+                else:
+                    yield from self._other(item)
+
+    def _event(self, item: play_pb2.Item) -> Iterator[Happening]:
+        event = self._items.event(item.public)
+        view = self.view
+        if view is None:
+            return
+        number, received, given = 0, _NO_CARDS, _NO_CARDS
+        if item.HasField("own"):
+            own = item.own
+            number, received, given = own.number, own.received, own.given
+        view.apply(event, received, given)
+        yield Happened(event, number, received, given)
+        if number in self._pending:
+            traded = None
+            if self._pending[number].command.HasField("offer"):
+                traded = event.HasField("traded")
+            yield self._settle(number, Effective(event.seq, traded))
+
+    def _other(self, item: play_pb2.Item) -> Iterator[Happening]:
+        kind = item.WhichOneof("kind")
+        if kind == "attached":
+            yield from self._on_attached(item.attached)
+        elif kind == "reset":
+            yield from self._on_reset(item.reset)
+        elif kind == "rejected":
+            yield from self._on_rejected(item.rejected)
+        elif kind == "effective":
+            if item.effective.number in self._pending:
+                yield self._settle(item.effective.number, Effective(item.effective.seq, None))
+        elif kind == "accepted":
+            yield InLog(item.accepted.number)
+        elif kind == "draining":
+            yield Drain(item.draining.retry_after_ms / 1000)
+        elif kind == "pong":
+            yield Pong(item.pong.client_us, item.pong.server_us)
+
+    def _on_attached(self, attached: play_pb2.Attached) -> Iterator[Happening]:
+        resumed = not attached.HasField("snapshot")
+        if not resumed:
+            self.view = TableView(attached.snapshot)
+        self.attached = True
+        yield Started(resumed)
+        yield from self._take_stand(attached.generation, attached.next_number, attached.answers)
+
+    def _on_reset(self, reset: play_pb2.Reset) -> Iterator[Happening]:
+        undone: tuple[Undone, ...] = ()
+        if reset.reason != play_pb2.RESET_REASON_GAP:
+            same = reset.generation == self._generation
+            undone = tuple(
+                one for one in self._confirmed if not same or one.command.number > reset.last_number
+            )
+            self._confirmed.clear()
+        self.view = TableView(reset.snapshot)
+        self.attached = True
+        yield WasReset(reset.reason, undone)
+        yield from self._take_stand(reset.generation, reset.last_number + 1, reset.answers)
+
+    def _take_stand(
+        self, generation: int, next_number: int, answers: Iterable[play_pb2.Answer]
+    ) -> Iterator[Happening]:
+        """Settle what the exchange has answered, then send again what it has not seen."""
+        same = generation == self._generation
+        answered = {answer.number: answer for answer in answers} if same else {}
+        left: list[_Pending] = []
+        for number, pending in list(self._pending.items()):
+            if same and number < next_number:
+                yield from self._settle_by(answered.get(number), pending)
+            elif pending.tries == 0 or (same and number == next_number + len(left)):
+                left.append(pending)
+            else:
+                yield self._settle(number, Unknown("HISTORY"))
+        kept = [pending for pending in self._pending.values() if pending.answered]
+        self._generation = generation
+        self._next_number = next_number
+        self._pending = {pending.command.number: pending for pending in kept}
+        self._renumber(left)
+        self._backoff.succeeded()
+        self._held = False
+        for pending in left:
+            self._send(pending)
+
+    def _settle_by(self, answer: play_pb2.Answer | None, pending: _Pending) -> Iterator[Happening]:
+        number = pending.command.number
+        if answer is None:
+            yield self._settle(number, Unknown("FORGOTTEN"))
+        elif answer.HasField("rejected"):
+            yield self._settle(number, _rejection(answer.rejected))
+        elif self.view is not None and answer.effective.seq > self.view.seq:
+            pending.answered = True
+        else:
+            yield self._settle(number, Effective(answer.effective.seq, None))
+
+    def _on_rejected(self, rejected: play_pb2.Rejected) -> Iterator[Happening]:
+        pending = self._pending.get(rejected.number)
+        if pending is None:
+            return
+        if rejected.consumed:
+            yield self._settle(rejected.number, _rejection(rejected))
+            return
+        self._held = True
+        pending.refused = rejected
+        sent = [one for one in self._pending.values() if one.tries and not one.answered]
+        first = next(index for index, one in enumerate(sent) if one.refused is not None)
+        if all(one.refused is not None for one in sent[first:]):
+            yield from self._go_back_to(sent[first])
+
+    def _go_back_to(self, first: _Pending) -> Iterator[Happening]:
+        """All refusals are in: wait and repeat, resume, or do without the refused command."""
+        refused = first.refused
+        assert refused is not None
+        if refused.retry_after_ms or refused.code in RETRIED_CODES:
+            yield RetryAfter(self._backoff.delay_s(refused.retry_after_ms / 1000))
+        elif refused.reason == "NUMBER_OUT_OF_RANGE":
+            yield OutOfStep()
+        else:
+            number = first.command.number
+            later = [one for one in self._pending.values() if one.command.number > number]
+            yield self._settle(number, _rejection(refused))
+            for one in later:
+                del self._pending[one.command.number]
+            self._next_number = number
+            self._renumber(later)
+            self.retry()
+
+    def _renumber(self, commands: list[_Pending]) -> None:
+        for pending in commands:
+            pending.command.number = self._next_number
+            self._pending[self._next_number] = pending
+            self._next_number += 1
+
+    def _settle(self, number: int, outcome: Outcome) -> Settled:
+        pending = self._pending.pop(number)
+        if isinstance(outcome, Effective):
+            self._confirmed.append(Undone(pending.command, outcome.seq))
+            self._backoff.succeeded()
+        return Settled(pending.command, outcome, pending.sent_at, pending.tries)
+
+    def abandon(self, reason: str) -> list[Settled]:
+        """No stream will follow: every command without an outcome stays without one."""
+        return [self._settle(number, Unknown(reason)) for number in list(self._pending)]
+
+
+def _rejection(rejected: play_pb2.Rejected) -> Rejected:
+    return Rejected(rejected.code, rejected.reason, dict(rejected.parameters), rejected.message)
