@@ -44,3 +44,8 @@ def person_name(person: str) -> str:
 def newest_expiry(session: str) -> str:
     """Newest access expiry of a signed-in session (`sid`): streams of it live on until then."""
     return f"pit:id:sid:{session}"
+
+
+def shard_of(key: bytes) -> int:
+    """The shard a stream's key belongs to."""
+    return int(key[5 : key.index(b"}")])

@@ -1,0 +1,261 @@
+"""Connections to the server: nothing is ever sent twice, and every failure says what it means.
+
+redis-py retries writes by itself (ten times by default); here a connection makes one attempt, and
+what comes of a broken one is told apart by one question: were bytes sent?
+"""
+
+import asyncio
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import hiredis
+import redis.asyncio.connection as redis_asyncio
+import redis.connection as redis_sync
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.exceptions import BusyLoadingError, RedisError, ResponseError
+from redis.maint_notifications import MaintNotificationsConfig
+from redis.retry import Retry
+
+from services.log import keys
+from services.log.port import (
+    Damaged,
+    Fenced,
+    LogError,
+    Meta,
+    StoreChanged,
+    StoreFull,
+    Unavailable,
+    Unclear,
+)
+
+REPLY_TIMEOUT_S: Final = 2.0
+"""A server silent for longer is as good as gone: people at tables are told within this time."""
+CONNECT_TIMEOUT_S: Final = 1.0
+READ_BYTES: Final = 1 << 18
+"""How much is taken from the socket at once: several turns' output."""
+
+_REFUSED: Final = frozenset(
+    {"BUSY", "LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS"}
+    | {"NOAUTH", "WRONGPASS", "NOPERM"}
+)
+"""Error codes with which a server refuses before it does anything."""
+_FULL: Final = frozenset({"OOM", "MISCONF"})
+
+pack: Callable[[tuple[Any, ...]], bytes] = hiredis.pack_command
+"""One command as the bytes to send, from a tuple of text, bytes and integers."""
+
+
+def error_of(error: RedisError) -> LogError:
+    """What an error reply, or a failed connection, means to the port's users."""
+    if isinstance(error, BusyLoadingError):
+        return Unavailable(f"the server is loading its data: {error}")
+    if not isinstance(error, ResponseError):
+        return Unclear(str(error))
+    text = str(error)
+    code = getattr(error, "status_code", None) or text.partition(" ")[0]
+    if code in _FULL:
+        return StoreFull(f"{code}: {text}")
+    if code in _REFUSED:
+        return Unavailable(f"{code}: {text}")
+    return LogError(text)
+
+
+def outcome_of(shard: int, reply: Any) -> LogError | None:
+    """The meaning of a script's reply (see `services.log.scripts`)."""
+    if isinstance(reply, LogError):
+        return reply
+    if reply == b"OK":
+        return None
+    if reply == b"FENCED":
+        return Fenced(f"shard {shard:02d} has another owner, or another history")
+    return Damaged(f"keys of shard {shard:02d}")
+
+
+class StoreIdentity:
+    """Which store this process works on. Seen on every new connection, so that an emptied or
+    exchanged store is never taken for the one before."""
+
+    def __init__(self) -> None:
+        self._meta: Meta | None = None
+
+    def check(self, fields: Sequence[bytes]) -> Meta:
+        """Take `pit:meta` as the server has it now. Raises `StoreChanged`."""
+        values = dict(zip(fields[::2], fields[1::2], strict=True))
+        try:
+            meta = Meta(
+                int(values[b"shards"]),
+                int(values[b"record_version"]),
+                values[b"store_id"].decode(),
+            )
+        except (KeyError, ValueError):
+            raise StoreChanged(
+                f"{keys.META} is missing: this store was never set up (pit store init), or emptied"
+            ) from None
+        before = self._meta
+        if before and (before.store_id, before.shards) != (meta.store_id, meta.shards):
+            raise StoreChanged(f"{keys.META} has changed: this is another store than before")
+        self._meta = meta
+        return meta
+
+
+def _options(url: str, parse: Any, retry: Any, default: type) -> tuple[Any, dict[str, Any]]:
+    options: dict[str, Any] = {
+        "socket_connect_timeout": CONNECT_TIMEOUT_S,
+        "socket_read_size": READ_BYTES,
+        "socket_keepalive": True,
+        "protocol": 2,
+        "driver_info": None,
+        "retry": retry,
+        "maint_notifications_config": MaintNotificationsConfig(enabled=False),
+    } | parse(url)
+    kind = options.pop("connection_class", default)
+    if "path" in options:
+        options.pop("socket_keepalive")
+    return kind, options
+
+
+class SyncConnection:
+    """One connection, used by one thread. `identity` is checked whenever it connects."""
+
+    def __init__(self, url: str, identity: StoreIdentity | None = None) -> None:
+        kind, options = _options(
+            url, redis_sync.parse_url, Retry(NoBackoff(), 0), redis_sync.Connection
+        )
+        self._connection = kind(socket_timeout=REPLY_TIMEOUT_S, **options)
+        self._identity = identity
+
+    def send(self, data: bytes) -> None:
+        """Raises `Unavailable` before anything is sent, `Unclear` after."""
+        self._connect()
+        try:
+            self._connection.send_packed_command((data,), check_health=False)
+        except RedisError as error:
+            raise Unclear(str(error)) from error
+
+    def reply(self, wait_s: float = 0.0) -> Any:
+        """The next reply; `wait_s` is how long the server itself may wait. Raises `LogError`."""
+        try:
+            return self._connection.read_response(True, timeout=REPLY_TIMEOUT_S + wait_s)
+        except RedisError as error:
+            raise error_of(error) from error
+
+    def call(self, *command: Any) -> Any:
+        """One command that writes."""
+        self.send(pack(command))
+        return self.reply()
+
+    def ask(self, *command: Any, wait_s: float = 0.0) -> Any:
+        """One command that only reads: however it fails, nothing was written."""
+        return self.ask_all([command], wait_s)[0]
+
+    def ask_all(self, commands: Sequence[tuple[Any, ...]], wait_s: float = 0.0) -> list[Any]:
+        """Commands that only read, in one round trip."""
+        try:
+            self.send(b"".join(map(pack, commands)))
+            return [self.reply(wait_s) for _ in commands]
+        except Unclear as error:
+            raise Unavailable(str(error)) from error
+
+    def close(self) -> None:
+        self._connection.disconnect()
+
+    def _connect(self) -> None:
+        connection = self._connection
+        try:
+            # A server that has closed the connection is found out before anything is sent; a
+            # reply that nobody waited for must not be taken for the next one.
+            if connection.is_connected and connection.can_read(0):
+                connection.disconnect()
+        except RedisError:
+            connection.disconnect()
+        if connection.is_connected:
+            return
+        try:
+            connection.connect_check_health(check_health=False)
+            if self._identity is not None:
+                connection.send_command("HGETALL", keys.META, check_health=False)
+                self._identity.check(connection.read_response(True))
+        except RedisError as error:
+            connection.disconnect()
+            raise Unavailable(str(error)) from error
+        except StoreChanged:
+            connection.disconnect()
+            raise
+
+
+class AsyncConnection:
+    """One connection, used by one event loop; calls take their turns."""
+
+    def __init__(self, url: str, identity: StoreIdentity | None = None) -> None:
+        kind, options = _options(
+            url, redis_asyncio.parse_url, AsyncRetry(NoBackoff(), 0), redis_asyncio.Connection
+        )
+        self._connection = kind(socket_timeout=None, **options)
+        self._identity = identity
+        self._turn = asyncio.Lock()
+
+    async def call_all(self, data: bytes, replies: int, wait_s: float = 0.0) -> list[Any]:
+        """Send packed commands and read their replies, an error in its place as a `LogError`.
+
+        Raises `Unavailable` where nothing was sent.
+        """
+        async with self._turn:
+            await self._connect()
+            connection = self._connection
+            results: list[Any] = []
+            try:
+                async with asyncio.timeout(REPLY_TIMEOUT_S + wait_s):
+                    await connection.send_packed_command((data,), check_health=False)
+                    for _ in range(replies):
+                        results.append(await self._reply())  # noqa: PERF401 (kept on error)
+            except (RedisError, OSError, TimeoutError) as error:
+                await connection.disconnect(nowait=True)
+                rest = replies - len(results)
+                results += [Unclear(str(error) or "no reply in time")] * rest
+            return results
+
+    async def ask_all(self, commands: Sequence[tuple[Any, ...]], wait_s: float = 0.0) -> list[Any]:
+        """Commands that only read: however they fail, nothing was written."""
+        data = b"".join(map(pack, commands))
+        results = await self.call_all(data, len(commands), wait_s)
+        for result in results:
+            if isinstance(result, Unclear):
+                raise Unavailable(str(result))
+            if isinstance(result, LogError):
+                raise result
+        return results
+
+    async def close(self) -> None:
+        await self._connection.disconnect(nowait=True)
+
+    async def _reply(self) -> Any:
+        try:
+            return await self._connection.read_response(True, timeout=math.inf)
+        except ResponseError as error:
+            return error_of(error)
+        except BusyLoadingError as error:
+            return error_of(error)
+
+    async def _connect(self) -> None:
+        connection = self._connection
+        try:
+            if connection.is_connected and await connection.can_read():
+                await connection.disconnect(nowait=True)
+        except (RedisError, OSError):
+            await connection.disconnect(nowait=True)
+        if connection.is_connected:
+            return
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT_S + REPLY_TIMEOUT_S):
+                await connection.connect_check_health(check_health=False)
+                if self._identity is not None:
+                    await connection.send_command("HGETALL", keys.META, check_health=False)
+                    self._identity.check(await connection.read_response(True, timeout=math.inf))
+        except (RedisError, OSError, TimeoutError) as error:
+            await connection.disconnect(nowait=True)
+            raise Unavailable(str(error) or "no connection in time") from error
+        except StoreChanged:
+            await connection.disconnect(nowait=True)
+            raise

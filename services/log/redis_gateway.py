@@ -1,0 +1,87 @@
+"""The gateway's side of the log on Redis or Valkey: appending, reading and asking, each on a
+connection of its own, so that a read that waits holds nothing up."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from services.log import keys
+from services.log.codec import ENTRY_BYTES_MAX
+from services.log.connection import AsyncConnection, StoreIdentity, pack
+from services.log.entry import parse_id, unpack_out
+from services.log.port import LogError, Meta, OutEntry, Unavailable
+
+READ_ENTRIES_MAX: Final = 256
+"""Entries of one shard in one reply: at most 16 MiB where every turn was full."""
+
+
+class RedisGatewayLog:
+    """`services.log.port.GatewayLog` on a server. Used by one event loop."""
+
+    def __init__(self, url: str) -> None:
+        self._identity = StoreIdentity()
+        self._appends = AsyncConnection(url, self._identity)
+        self._reads = AsyncConnection(url, self._identity)
+        self._asks = AsyncConnection(url, self._identity)
+
+    async def meta(self) -> Meta:
+        [fields] = await self._asks.ask_all([("HGETALL", keys.META)])
+        return self._identity.check(fields)
+
+    async def append(self, entries: Mapping[int, bytes]) -> dict[int, LogError | None]:
+        for shard, body in entries.items():
+            if len(body) > ENTRY_BYTES_MAX:
+                raise ValueError(f"entry of {len(body)} bytes for shard {shard:02d}")
+        data = b"".join(
+            [
+                pack(("XADD", keys.in_stream(shard), "*", "b", body))
+                for shard, body in entries.items()
+            ]
+        )
+        try:
+            results = await self._appends.call_all(data, len(entries))
+        except Unavailable as error:
+            return dict.fromkeys(entries, error)
+        return {
+            shard: result if isinstance(result, LogError) else None
+            for shard, result in zip(entries, results, strict=True)
+        }
+
+    async def read(self, after: Mapping[int, str], block_ms: int) -> dict[int, list[OutEntry]]:
+        wait = ("BLOCK", block_ms) if block_ms else ()
+        streams = map(keys.out_stream, after)
+        command = (
+            "XREAD", "COUNT", READ_ENTRIES_MAX, *wait, "STREAMS", *streams, *after.values()
+        )  # fmt: skip
+        [reply] = await self._reads.ask_all([command], block_ms / 1000)
+        found = {}
+        for key, raw in reply or ():
+            shard = keys.shard_of(key)
+            found[shard] = [unpack_out(shard, one) for one in raw]
+        return found
+
+    async def newest(self, shard: int) -> OutEntry | None:
+        key = keys.out_stream(shard)
+        [reply] = await self._asks.ask_all([("XREVRANGE", key, "+", "-", "COUNT", 1)])
+        return unpack_out(shard, reply[0]) if reply else None
+
+    async def still_there(self, shard: int, entry: OutEntry) -> bool:
+        key = keys.out_stream(shard)
+        [same, oldest] = await self._asks.ask_all(
+            [("XRANGE", key, entry.id, entry.id), ("XRANGE", key, "-", "+", "COUNT", 1)]
+        )
+        if same:
+            return unpack_out(shard, same[0]) == entry
+        return bool(oldest) and parse_id(oldest[0][0].decode()) > parse_id(entry.id)
+
+    async def lobby(self, shard: int) -> dict[str, bytes]:
+        [flat] = await self._asks.ask_all([("HGETALL", keys.lobby(shard))])
+        return {table.decode(): line for table, line in zip(flat[::2], flat[1::2], strict=True)}
+
+    async def lobby_line(self, shard: int, table: str) -> bytes | None:
+        [line] = await self._asks.ask_all([("HGET", keys.lobby(shard), table)])
+        found: bytes | None = line
+        return found
+
+    async def close(self) -> None:
+        for connection in (self._appends, self._reads, self._asks):
+            await connection.close()
