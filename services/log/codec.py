@@ -112,6 +112,7 @@ _ITEMS: Final[dict[int, type]] = {
     53: events.AttachRefused,
     54: events.Detached,
     55: events.Marked,
+    56: events.StreamsLost,
 }
 """Events below 50, notes from 50 on. Given out once, never changed, never used again."""
 

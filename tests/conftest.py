@@ -1,0 +1,48 @@
+"""Fixtures for all tests. Hypothesis: quick by default, deep with `HYPOTHESIS_PROFILE=deep`."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from services.log.server import EmbeddedServer
+from support.valkey import binary_of, emptied, running
+
+settings.register_profile("quick", max_examples=50, deadline=None)
+settings.register_profile("deep", max_examples=2_000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+@pytest.fixture(scope="session")
+def valkey_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """The wheel's Valkey, started once a session and worker."""
+    with running("valkey", tmp_path_factory.mktemp("valkey")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """Debian's redis 7.0, the oldest server supported."""
+    binary_of("redis")
+    with running("redis", tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture
+def valkey_url(valkey_server: EmbeddedServer) -> str:
+    """A newly set up store of four shards on the session's Valkey."""
+    return emptied(valkey_server)
+
+
+@pytest.fixture
+def redis_url(redis_server: EmbeddedServer) -> str:
+    """A newly set up store of four shards on Debian's redis."""
+    return emptied(redis_server)
+
+
+@pytest.fixture
+def own_valkey(tmp_path: Path) -> Iterator[EmbeddedServer]:
+    """A Valkey of the test's own, which it may stop, kill and start again. Not set up yet."""
+    with running("valkey", tmp_path / "valkey") as server:
+        yield server

@@ -1,0 +1,33 @@
+"""What a test needs beyond Python: there, or skipped, or (where it is required) failed.
+
+`PIT_REQUIRE=redis,faketime` says which tools must be there; CI names all of them.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+INSTALL = {
+    "redis": "apt-get install redis-server",
+    "faketime": "apt-get install faketime",
+    "prometheus": "apt-get install prometheus",
+    "chromium": "apt-get install chromium",
+    "node": "apt-get install nodejs npm",
+    "strace": "apt-get install strace",
+}
+
+PROGRAM = {"redis": "redis-server", "prometheus": "promtool"}
+"""The program of a tool where it has another name."""
+
+
+def need(tool: str) -> Path:
+    """The program of a tool; skips the test, or fails it, where there is none."""
+    found = shutil.which(PROGRAM.get(tool, tool))
+    if found:
+        return Path(found)
+    message = f"{tool} is missing: {INSTALL[tool]}"
+    if tool in os.environ.get("PIT_REQUIRE", "").split(","):
+        pytest.fail(message)
+    pytest.skip(message)
