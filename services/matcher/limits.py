@@ -1,0 +1,51 @@
+"""The matcher's numbers, each with its reason."""
+
+from typing import Final
+
+LEASE_MS: Final = 1_500
+"""A lease standing still this long, by the watcher's own clock, may be taken. Short enough that
+play goes on within three seconds, long enough that a slow fsync does not cost a shard."""
+RENEW_MS: Final = 400
+"""A quiet shard's counter is raised this often: three tries within one lease time."""
+LOOK_MS: Final = 250
+"""How often leases and other matchers are looked at."""
+BEYOND_SHARE_MS: Final = 500
+"""A shard still without an owner after this long is taken even beyond the fair share."""
+
+TURN_COMMANDS_MAX: Final = 64
+"""Commands of one shard in one turn. Bounds a turn's length, and with it how many commands an
+owner that died may have had in hand: a successor takes as many one at a time."""
+TURN_BYTES_MAX: Final = 48 * 1024
+"""A turn ends when its output has this size; decoders refuse entries of 64 KiB."""
+COMMAND_BYTES_MAX: Final = 4 * 1024
+"""No command is larger; of what is, a dead letter keeps this much."""
+READ_ENTRIES: Final = 64
+"""In entries read for one shard at a time."""
+BLOCK_MS: Final = 100
+"""Longest wait for commands: timers, renewals and signals are looked at this often."""
+
+KEEP_TIME_MS: Final = 1_000
+"""Log time and input position are written this often even when nothing else happens, so that a
+takeover sets no timer back by more."""
+GATEWAY_SILENCE_MS: Final = 8_000
+"""Log time after which a silent gateway's streams count as lost: four of its signs of life."""
+
+SNAPSHOT_MS: Final = 10_000
+SNAPSHOT_EVENTS: Final = 5_000
+"""Together they bound what a successor must replay."""
+KEEP_OUT_MS: Final = 60_000
+"""Out entries younger than this are kept for readers that resume."""
+
+ATTEMPTS_MAX: Final = 3
+"""A command whose owner died twice while deciding it is set aside the third time."""
+
+TICKS_MAX: Final = 64
+"""Events of one table's timers in one turn; more is taken up in the next."""
+LINGER_MS_MAX: Final = 2.0
+LINGER_FROM_PER_S: Final = 500.0
+LINGER_FULL_PER_S: Final = 2_500.0
+"""Below the first rate a turn a command costs little; at the second it would cost half a core."""
+
+assert RENEW_MS * 3 < LEASE_MS
+assert BLOCK_MS < RENEW_MS
+assert TURN_BYTES_MAX < 64 * 1024

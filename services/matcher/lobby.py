@@ -1,0 +1,74 @@
+"""What a list of tables shows of one, and which events change it."""
+
+from typing import Final
+
+from engine.commands import NOBODY
+from engine.events import (
+    BotSeated,
+    BotWanted,
+    Dealt,
+    ExchangeOpened,
+    GameEnded,
+    OwnerChanged,
+    RoundScored,
+    RoundVoid,
+    SeatBack,
+    SeatForfeited,
+    SeatLeft,
+    SeatsDropped,
+    SeatTaken,
+    TableClosed,
+    TableOpened,
+)
+from engine.rules import PRESETS, Rules, rules_hash
+from engine.table import Table
+from engine.view import show
+from services.log.codec import LobbyLine
+
+CHANGES_LINE: Final = frozenset(
+    {
+        BotSeated,
+        BotWanted,
+        Dealt,
+        ExchangeOpened,
+        GameEnded,
+        OwnerChanged,
+        RoundScored,
+        RoundVoid,
+        SeatBack,
+        SeatForfeited,
+        SeatLeft,
+        SeatsDropped,
+        SeatTaken,
+        TableClosed,
+        TableOpened,
+    }
+)
+"""Events after which a table's line may read differently."""
+
+
+def lobby_line(table: Table) -> LobbyLine:
+    """The table's line. Its `seq` is that of the line's last change."""
+    shown = show(table, NOBODY)
+    seats = shown.seats
+    return LobbyLine(
+        table=shown.table,
+        display_name=shown.display_name,
+        owner=shown.owner,
+        visibility=shown.visibility,
+        preset=_preset(shown.rules),
+        rules_hash=rules_hash(shown.rules),
+        rules=shown.rules,
+        seats=len(seats),
+        persons=tuple(seat.person for seat in seats),
+        bots=tuple(number for number, seat in enumerate(seats) if seat.bot),
+        bots_wanted=tuple(number for number, seat in enumerate(seats) if seat.bot_wanted),
+        for_bots=table.for_bots,
+        phase=shown.phase,
+        round=shown.round,
+        seq=shown.seq,
+    )
+
+
+def _preset(rules: Rules) -> str:
+    return next((name for name, preset in PRESETS.items() if preset == rules), "")

@@ -1,0 +1,75 @@
+"""`pit serve matcher`: the process around the loop."""
+
+import gc
+import os
+import signal
+import socket
+import time
+from types import FrameType
+from typing import Final
+
+import structlog
+
+from services import logs
+from services.log.port import StoreChanged
+from services.log.redis import RedisOwnerLog
+from services.matcher.crash import CrashPoints
+from services.matcher.matcher import Matcher
+from services.settings import Settings
+
+EXIT_STORE: Final = 3
+"""The store is not the one this process was started on, or was never set up."""
+EXIT_FORCED: Final = 130
+"""A second signal: ended without handing over."""
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Stopping:
+    """The first SIGTERM or SIGINT asks for a hand-over, the second ends the process at once."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            os._exit(EXIT_FORCED)
+        self.asked = True
+
+
+def run(settings: Settings) -> int:
+    """Play until told to stop; the exit code."""
+    name = settings.name or f"{socket.gethostname()}-{os.getpid()}"
+    logs.configure(settings.log_format, process="matcher", name=name)
+    stopping = Stopping()
+    owner_log = RedisOwnerLog(settings.redis_url)
+    try:
+        matcher = Matcher(
+            owner_log,
+            name,
+            monotonic=time.monotonic,
+            sleep=time.sleep,
+            chance=os.urandom,
+            crash=CrashPoints(settings.crash_at),
+        )
+        tune_collector()
+        log.info("matcher started", shards=matcher.ownership.meta.shards)
+        while not stopping.asked:
+            matcher.step()
+        matcher.stop()
+    except StoreChanged as changed:
+        log.error("wrong store", what=str(changed), fix="see `pit store init`")
+        return EXIT_STORE
+    finally:
+        owner_log.close()
+    log.info("matcher stopped")
+    return 0
+
+
+def tune_collector() -> None:
+    """Rare collections: events and tables form no cycles, so there is next to nothing to find."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 1_000)

@@ -1,0 +1,181 @@
+"""The matcher's loop: one exchange with the log, then one turn of every shard."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import structlog
+
+from services.log.port import (
+    Commit,
+    InEntry,
+    InPosition,
+    LogError,
+    OwnerLog,
+    Unavailable,
+    Unclear,
+)
+from services.matcher.crash import CrashPoints
+from services.matcher.limits import BLOCK_MS, READ_ENTRIES, TURN_COMMANDS_MAX
+from services.matcher.linger import Linger
+from services.matcher.ownership import Ownership
+from services.matcher.shard import Shard
+from services.matcher.turn import Turn
+
+PAUSE_S = 0.05
+"""How long to wait before the store is asked again when it could not be reached."""
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Matcher:
+    """Plays the tables of its shards. One thread; `step` until told to stop, then `stop`."""
+
+    def __init__(
+        self,
+        owner_log: OwnerLog,
+        name: str,
+        *,
+        monotonic: Callable[[], float],
+        sleep: Callable[[float], None],
+        chance: Callable[[int], bytes],
+        crash: CrashPoints,
+    ) -> None:
+        self.log = owner_log
+        self.ownership = Ownership(owner_log, name, monotonic, crash)
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._chance = chance
+        self._crash = crash
+        self._linger = Linger()
+        self._reachable = True
+
+    def step(self) -> None:
+        """Commit the turns in flight and read on; look after the shards; take the next turns."""
+        self.exchange()
+        now_s = self._monotonic()
+        self.ownership.look_after(now_s)
+        self.take_turns(now_s)
+
+    # ---------------------------------------------------------------- with the log
+
+    def exchange(self) -> None:
+        """One round trip, or at a busy time two with a pause between, so that turns are fuller."""
+        shards = [shard for shard in self.ownership.shards.values() if not shard.unclear]
+        wait_s = self._linger.wait_s()
+        if wait_s and not any(shard.pending for shard in shards):
+            if any(shard.in_flight for shard in shards):
+                self._ask(shards, {}, 0)
+            self._sleep(wait_s)
+        positions = {shard.number: shard.read_from for shard in shards if shard.wants_more()}
+        if not positions and not any(shard.in_flight for shard in shards):
+            self._sleep(BLOCK_MS / 1000)
+            return
+        entries = self._ask(shards, positions, self._block_ms(shards))
+        if entries is None:
+            return
+        now_s = self._monotonic()
+        self._linger.arrived(sum(map(len, entries.values())), now_s)
+        for number in positions:
+            if shard := self.ownership.shards.get(number):
+                shard.take(entries.get(number, ()), shard.clock.read(now_s))
+                if not shard.pending:
+                    shard.careful_left = 0  # worked through all that the dead owner can have read
+
+    def _ask(
+        self, shards: Sequence[Shard], positions: Mapping[int, InPosition], block_ms: int
+    ) -> dict[int, list[InEntry]] | None:
+        """Send what is in flight, and read; `None` if the store could not be asked."""
+        commits = [shard.in_flight for shard in shards if shard.in_flight]
+        if commits:
+            self._crash.passing("before-commit")
+        sent_s = self._monotonic()
+        try:
+            outcomes, entries = self.log.exchange(commits, positions, block_ms, READ_ENTRIES)
+        except Unavailable:
+            self._store_is(reachable=False)
+            self._sleep(PAUSE_S)
+            return None
+        if commits:
+            self._crash.passing("after-commit")
+        self._store_is(reachable=not any(isinstance(o, Unavailable | Unclear) for o in outcomes))
+        self._settle(commits, outcomes, sent_s)
+        return entries
+
+    def _settle(
+        self, commits: Sequence[Commit], outcomes: Sequence[LogError | None], sent_s: float
+    ) -> None:
+        """What became of each commit."""
+        for commit, outcome in zip(commits, outcomes, strict=True):
+            shard = self.ownership.shards[commit.shard]
+            if outcome is None:
+                shard.confirm()
+                shard.confirmed_s = sent_s
+            else:
+                log.warning("commit failed", shard=shard.number, error=type(outcome).__name__)
+                self.ownership.failed(shard, outcome)
+        if any(outcomes):
+            self._sleep(PAUSE_S)
+
+    def _block_ms(self, shards: Sequence[Shard]) -> int:
+        """How long the read may wait: until something is due by itself."""
+        if any(shard.pending or shard.lost_streams for shard in shards):
+            return 0
+        wait_ms = BLOCK_MS
+        now_s = self._monotonic()
+        for shard in shards:
+            if next_ms := shard.timers.next_ms():
+                wait_ms = min(wait_ms, next_ms - shard.clock.read(now_s))
+        return max(wait_ms, 0)
+
+    def _store_is(self, *, reachable: bool) -> None:
+        if reachable != self._reachable:
+            self._reachable = reachable
+            log.warning("store reachable again" if reachable else "store unreachable")
+
+    # ---------------------------------------------------------------- turns
+
+    def take_turns(self, now_s: float) -> None:
+        """One turn of every shard that has something to do; then one command taken with care."""
+        careful: Shard | None = None
+        for shard in self.ownership.shards.values():
+            now_ms = shard.clock.read(now_s)
+            if shard.in_flight or shard.unclear or not shard.is_due(now_ms):
+                continue
+            if shard.careful_left:
+                if careful is None or careful.careful_left < shard.careful_left:
+                    careful = shard
+                continue
+            shard.look_again_ms = now_ms + BLOCK_MS
+            Turn(shard, now_ms, self._chance, self._crash).run(TURN_COMMANDS_MAX)
+        if careful:
+            self.take_careful_turn(careful, careful.clock.read(now_s))
+
+    def take_careful_turn(self, shard: Shard, now_ms: int) -> None:
+        """The next command alone, its attempt counted in the store just before.
+
+        Its last owner died, perhaps of this very command. Last of all turns, so that nothing but
+        it can be the cause if this process dies, too, before the attempt's commit.
+        """
+        attempts = 0
+        if place := shard.next_command():
+            try:
+                attempts = self.log.count_attempt(shard.number, *place)
+            except Unavailable:
+                return
+            except Unclear:
+                pass  # counted or not; it must not be counted twice for one attempt
+            shard.careful_left -= 1
+        Turn(shard, now_ms, self._chance, self._crash).run_counted(attempts)
+
+    # ---------------------------------------------------------------- the end
+
+    def stop(self) -> None:
+        """Finish the turns in flight and hand every shard over."""
+        try:
+            self.log.forget(self.ownership.name)
+            shards = list(self.ownership.shards.values())
+            self._ask(shards, {}, 0)
+            for shard in shards:
+                if shard.is_quiet() and self.ownership.shards.get(shard.number) is shard:
+                    self.ownership.give_up(shard)
+        except LogError as error:
+            log.warning("stopped without handing over", error=type(error).__name__)

@@ -1,0 +1,230 @@
+"""Taking shards, keeping them, and giving them up."""
+
+from collections.abc import Callable
+from hashlib import sha256
+from os import urandom
+
+import structlog
+
+from engine.state import dump
+from services.log.codec import pack_table
+from services.log.port import (
+    Damaged,
+    Fenced,
+    Lease,
+    LogError,
+    Meta,
+    OwnerLog,
+    Snapshot,
+    StoreChanged,
+    StoreFull,
+    Unavailable,
+    Unclear,
+)
+from services.matcher.crash import CrashPoints
+from services.matcher.limits import (
+    KEEP_OUT_MS,
+    LOOK_MS,
+    RENEW_MS,
+    SNAPSHOT_EVENTS,
+    SNAPSHOT_MS,
+    TURN_COMMANDS_MAX,
+)
+from services.matcher.recovery import UnreadableShard, pack_stopped, recover
+from services.matcher.settling import settle
+from services.matcher.shard import Shard
+from services.matcher.sharing import Sharing
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Ownership:
+    """The shards this matcher owns, by number, and everything about them but their turns."""
+
+    def __init__(
+        self,
+        owner_log: OwnerLog,
+        name: str,
+        monotonic: Callable[[], float],
+        crash: CrashPoints,
+    ) -> None:
+        self.log = owner_log
+        self.name = name
+        self.meta: Meta = owner_log.meta()
+        self.shards: dict[int, Shard] = {}
+        self._monotonic = monotonic
+        self._crash = crash
+        self._sharing = Sharing(name)
+        self._look_s = 0.0
+        self._waiting: list[tuple[int, Lease | None]] = []
+        self._left_alone: set[int] = set()
+
+    def fresh_nonce(self) -> bytes:
+        """A nonce never used before; its first bytes tell whose it is."""
+        return sha256(self.name.encode()).digest()[:6] + urandom(10)
+
+    # ---------------------------------------------------------------- between turns
+
+    def look_after(self, now_s: float) -> None:
+        """Whatever is due between two turns; never more than one long thing at a time."""
+        for shard in [shard for shard in self.shards.values() if shard.unclear]:
+            self._settle(shard, now_s)
+        for shard in list(self.shards.values()):
+            if not shard.unclear and (now_s - shard.confirmed_s) * 1000 >= RENEW_MS:
+                self._renew(shard, now_s)
+        try:
+            if (now_s - self._look_s) * 1000 >= LOOK_MS:
+                self._look_s = now_s
+                self._look(now_s)
+            if self._waiting:
+                self._take(*self._waiting.pop(0))
+                return
+        except (Unavailable, Unclear, StoreFull):
+            return  # an unclear acquisition is a lease that stands still: it is taken again
+        for shard in self.shards.values():
+            if shard.is_quiet() and self._snapshot_is_due(shard, now_s):
+                self.snapshot(shard)
+                return
+
+    def failed(self, shard: Shard, error: LogError) -> None:
+        """A write of this shard did not succeed: what that means for owning it."""
+        if isinstance(error, Unclear):
+            shard.unclear = True
+        elif isinstance(error, Fenced):
+            self._lose(shard, "fenced")
+        elif isinstance(error, Damaged):
+            self._leave_alone(shard.number, str(error))
+        # Unavailable and StoreFull: nothing was written, the same is tried again.
+
+    # ---------------------------------------------------------------- sharing
+
+    def _look(self, now_s: float) -> None:
+        if self.log.meta() != self.meta:
+            raise StoreChanged("pit:meta is not what it was when this matcher started")
+        self.log.announce(self.name, len(self.shards))
+        leases = self.log.leases(range(self.meta.shards))
+        wishes = self._sharing.look(leases, self.log.matchers(), frozenset(self.shards), now_s)
+        self._waiting = [wish for wish in wishes.take if wish[0] not in self._left_alone]
+        for name in wishes.silent:
+            self.log.forget(name)
+        if wishes.give:
+            quiet = [shard for shard in self.shards.values() if shard.is_quiet()]
+            for shard in sorted(quiet, key=lambda shard: len(shard.tables))[:1]:
+                self.give_up(shard)
+
+    def _take(self, number: int, watched: Lease | None) -> None:
+        """Become the owner of a shard that has none, and load it."""
+        nonce = self.fresh_nonce()
+        acquired = self.log.acquire(number, nonce, watched)
+        if acquired is None:
+            return
+        self._crash.passing("acquired")
+        started_s = self._monotonic()
+        try:
+            shard = recover(self.log, number, nonce, acquired, started_s)
+        except (UnreadableShard, Damaged) as unreadable:
+            self._leave_alone(number, str(unreadable))
+            self.log.release(number, nonce)
+            return
+        self._crash.passing("loaded")
+        now_s = self._monotonic()
+        share_of_time = (number + 1) / (self.meta.shards + 1)
+        shard.snapshot_due_s = now_s + SNAPSHOT_MS / 1000 * share_of_time
+        shard.confirmed_s = started_s
+        if watched is not None:
+            shard.careful_left = TURN_COMMANDS_MAX
+        self.shards[number] = shard
+        log.info(
+            "shard acquired",
+            shard=number,
+            epoch=acquired.epoch,
+            tables=len(shard.tables),
+            takeover=watched is not None,
+            recovery_ms=round((now_s - started_s) * 1000),
+        )
+
+    def give_up(self, shard: Shard) -> None:
+        """Hand a quiet shard over: final snapshot, then release."""
+        self.snapshot(shard)
+        if self.shards.get(shard.number) is not shard or shard.unclear:
+            return
+        self._crash.passing("before-release")
+        self.log.release(shard.number, shard.nonce)
+        self._crash.passing("released")
+        del self.shards[shard.number]
+        log.info("shard released", shard=shard.number)
+
+    # ---------------------------------------------------------------- keeping
+
+    def _renew(self, shard: Shard, now_s: float) -> None:
+        sent_at_ms = shard.clock.read(now_s)
+        try:
+            self.log.renew(shard.number, shard.nonce)
+        except Unclear:
+            pass  # a late renewal does no harm; the next one is clear or finds us fenced
+        except LogError as error:
+            self.failed(shard, error)
+        else:
+            shard.clock.confirm(sent_at_ms)
+            shard.confirmed_s = now_s
+
+    def _snapshot_is_due(self, shard: Shard, now_s: float) -> bool:
+        return now_s >= shard.snapshot_due_s or shard.events_since_snapshot >= SNAPSHOT_EVENTS
+
+    def snapshot(self, shard: Shard) -> None:
+        """Store what changed since the last snapshot; trim what nobody needs any more."""
+        shard.snapshot_due_s = self._monotonic() + SNAPSHOT_MS / 1000
+        if shard.snapshot_id == shard.written.id:
+            return
+        tables = tuple(
+            (name, pack_table(dump(shard.tables[name])) if name in shard.tables else pack_stopped())
+            for name in shard.dirty
+        )
+        snapshot = Snapshot(
+            shard=shard.number,
+            nonce=shard.nonce,
+            expected_id=shard.written.id,
+            position=shard.written_position,
+            now_ms=shard.written.now_ms,
+            tables=tables,
+            gone=tuple(shard.gone),
+        )
+        self._crash.passing("before-snapshot")
+        try:
+            self.log.snapshot(snapshot, KEEP_OUT_MS)
+        except LogError as error:
+            self.failed(shard, error)
+            return
+        self._crash.passing("after-snapshot")
+        shard.snapshot_id = shard.written.id
+        shard.dirty.clear()
+        shard.gone.clear()
+        shard.events_since_snapshot = 0
+
+    def _settle(self, shard: Shard, now_s: float) -> None:
+        try:
+            settled = settle(self.log, shard, self.fresh_nonce, now_s)
+        except Unavailable:
+            return
+        except (LogError, UnreadableShard) as error:
+            self._lose(shard, f"unsettled: {type(error).__name__}")
+            return
+        if settled is None:
+            self._lose(shard, "fenced")
+            return
+        settled.confirmed_s = now_s
+        settled.snapshot_due_s = shard.snapshot_due_s
+        self.shards[shard.number] = settled
+
+    # ---------------------------------------------------------------- losing
+
+    def _lose(self, shard: Shard, reason: str) -> None:
+        """Stop being the owner, at once and without another look."""
+        log.warning("shard lost", shard=shard.number, reason=reason)
+        del self.shards[shard.number]
+
+    def _leave_alone(self, number: int, reason: str) -> None:
+        """A shard this matcher cannot work on: for another version, or for a person, to mend."""
+        log.error("shard left alone", shard=number, reason=reason)
+        self._left_alone.add(number)
+        self.shards.pop(number, None)

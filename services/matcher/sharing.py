@@ -1,0 +1,98 @@
+"""Which shards are this matcher's, among several. Pure: looks come in, wishes go out.
+
+Every matcher says in the store that it lives and watches the others' counters by its own
+monotonic clock. From the names of those alive, sorted, each knows everybody's fair share.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Final, Generic, TypeVar
+
+from engine.value import value
+from services.log.port import Lease
+from services.matcher.limits import BEYOND_SHARE_MS, LEASE_MS
+
+FORGET_MS: Final = 30_000
+"""A matcher silent this long is taken out of the list by whoever sees it."""
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Watch(Generic[K, V]):
+    """How long each of several things has not changed, by the watcher's own clock."""
+
+    def __init__(self) -> None:
+        self._seen: dict[K, tuple[V, float]] = {}
+
+    def still_ms(self, key: K, content: V, monotonic_s: float) -> float:
+        """How long `key` has been seen with this very content."""
+        known = self._seen.get(key)
+        if known is None or known[0] != content:
+            self._seen[key] = (content, monotonic_s)
+            return 0.0
+        return (monotonic_s - known[1]) * 1000
+
+    def forget(self, key: K) -> None:
+        self._seen.pop(key, None)
+
+
+@value
+class Wishes:
+    """What a look at the leases suggests."""
+
+    take: list[tuple[int, Lease | None]]
+    """Shards to acquire, with the lease that was watched standing still."""
+    give: int
+    """How many shards to hand over to others."""
+    silent: list[str]
+    """Matchers long dead, to be taken out of the list."""
+
+
+class Sharing:
+    """One matcher's view of who owns what."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._leases: Watch[int, tuple[bytes, int] | None] = Watch()
+        self._matchers: Watch[str, int] = Watch()
+
+    def look(
+        self,
+        leases: Sequence[Lease | None],
+        matchers: Mapping[str, tuple[int, int]],
+        owned: frozenset[int],
+        monotonic_s: float,
+    ) -> Wishes:
+        """What to take and give, seeing all leases and all matchers just now."""
+        silent_ms = {
+            name: self._matchers.still_ms(name, counter, monotonic_s)
+            for name, (counter, _) in matchers.items()
+            if name != self.name
+        }
+        alive = [name for name, silent in silent_ms.items() if silent < LEASE_MS]
+        share = fair_share(self.name, [*alive, self.name], len(leases))
+        free = share - len(owned)
+        take: list[tuple[int, Lease | None]] = []
+        for shard, lease in enumerate(leases):
+            content = (lease.owner, lease.counter) if lease else None
+            still_ms = self._leases.still_ms(shard, content, monotonic_s)
+            if shard in owned or (lease and still_ms < LEASE_MS):
+                continue
+            ownerless_ms = still_ms - LEASE_MS if lease else still_ms
+            if len(take) < free or ownerless_ms >= BEYOND_SHARE_MS:
+                take.append((shard, lease))
+        return Wishes(
+            take=take,
+            give=max(0, -free),
+            silent=[name for name, silent in silent_ms.items() if silent >= FORGET_MS],
+        )
+
+    def forget(self, matcher: str) -> None:
+        self._matchers.forget(matcher)
+
+
+def fair_share(name: str, alive: Sequence[str], shards: int) -> int:
+    """How many shards `name` should own; all shares add up to `shards`."""
+    names = sorted(set(alive))
+    share, left_over = divmod(shards, len(names))
+    return share + (names.index(name) < left_over)

@@ -1,0 +1,270 @@
+"""One turn of one shard: what is due, what was lost, what was asked; then one commit."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import structlog
+from engine.decide import decide, refuse
+
+from engine.commands import Command, GatewayLost, Tick
+from engine.events import (
+    Attached,
+    Committed,
+    Dealt,
+    Event,
+    GameEnded,
+    Marked,
+    Note,
+    Record,
+    RoundScored,
+    RoundVoid,
+    TableOpened,
+)
+from engine.evolve import evolve
+from engine.rejections import Rejection
+from engine.shown import Phase
+from engine.table import Table
+from services.log.codec import Undecodable, pack_lobby_line, pack_record, unpack_command
+from services.log.port import Commit, DeadLetter, InPosition
+from services.matcher.crash import CrashPoints
+from services.matcher.limits import (
+    ATTEMPTS_MAX,
+    COMMAND_BYTES_MAX,
+    KEEP_TIME_MS,
+    TICKS_MAX,
+    TURN_BYTES_MAX,
+)
+from services.matcher.lobby import CHANGES_LINE, lobby_line
+from services.matcher.shard import InHand, Shard
+
+BYTES_USUAL: Final = 96
+BYTES_LARGE: Final[dict[type, int]] = {
+    Attached: 4_096,
+    Committed: 192,
+    Dealt: 192,
+    GameEnded: 192,
+    RoundScored: 512,
+    RoundVoid: 512,
+    TableOpened: 1_024,
+}
+"""Upper bounds of an item's packed size, so that a turn ends before it is too large to pack."""
+
+TICK: Final = Tick()
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Turn:
+    """Collects what happens in one turn. Used once."""
+
+    def __init__(
+        self, shard: Shard, now_ms: int, chance: Callable[[int], bytes], crash: CrashPoints
+    ) -> None:
+        self.shard = shard
+        self.now_ms = now_ms
+        self.chance = chance
+        self.crash = crash
+        self.bytes = 0
+        self.first_seqs: dict[str, int] = {}
+        self.items: dict[str, list[Event | Note]] = {}
+        self.dead: list[DeadLetter] = []
+        self.line_changed: dict[str, None] = {}
+
+    def run(self, commands_max: int) -> Commit | None:
+        """Everything this turn has room for, as one commit; `None` if nothing is to be written."""
+        self.run_timers()
+        self.lose_gateways()
+        self.run_commands(commands_max)
+        return self.commit()
+
+    def run_counted(self, attempts: int) -> Commit | None:
+        """The next command alone, whose deciding has been begun this many times."""
+        self.run_commands(1, attempts)
+        return self.commit()
+
+    # ---------------------------------------------------------------- what time brings
+
+    def run_timers(self) -> None:
+        """Give `Tick` to every table that is due, until it has nothing more to do."""
+        timers, tables = self.shard.timers, self.shard.tables
+        while self.bytes < TURN_BYTES_MAX and (name := timers.pop_due(self.now_ms)):
+            table = tables[name]
+            for _ in range(TICKS_MAX):
+                if not 0 < table.wake_at_ms <= self.now_ms or not self.owner_says(name, TICK):
+                    break
+            if name in tables and table.wake_at_ms:
+                # A table that wants to be woken for nothing must not keep its owner busy.
+                timers.wake(name, max(table.wake_at_ms, self.now_ms + 1))
+
+    def lose_gateways(self) -> None:
+        """Tell the tables of silent gateways that their streams are lost."""
+        shard = self.shard
+        for gateway, names in shard.presence.lost(self.now_ms):
+            log.warning("gateway lost", shard=shard.number, gateway=gateway, tables=len(names))
+            shard.lost_streams.extend((gateway, name) for name in names)
+        while shard.lost_streams and self.bytes < TURN_BYTES_MAX:
+            gateway, name = shard.lost_streams.popleft()
+            if name in shard.tables:
+                self.owner_says(name, GatewayLost(gateway))
+
+    def owner_says(self, name: str, command: Command) -> bool:
+        """Decide a command of the owner's own; whether anything came of it."""
+        table = self.shard.tables[name]
+        try:
+            events, answer = decide(table, command, self.now_ms, self.chance)
+        except Exception:
+            log.exception("table stopped", table=name, command=type(command).__name__)
+            self.shard.stop(name, "undecided")
+            self.line_changed[name] = None
+            return False
+        if events or answer is not None:
+            self.record(name, table, answer, events)
+        return bool(events)
+
+    # ---------------------------------------------------------------- what was asked
+
+    def run_commands(self, commands_max: int, attempts: int = 0) -> None:
+        """Work through what was read, up to the turn's bounds."""
+        shard, pending = self.shard, self.shard.pending
+        while pending:
+            in_hand = pending[0]
+            commands = in_hand.commands
+            if in_hand.reason:
+                self.set_aside(in_hand.entry, -1, in_hand.reason, in_hand.body)
+            while in_hand.next < len(commands):
+                if commands_max == 0 or self.bytes >= TURN_BYTES_MAX:
+                    if in_hand.next:
+                        shard.position = InPosition(in_hand.entry, in_hand.next)
+                    return
+                name, packed = commands[in_hand.next]
+                self.command(in_hand, name, packed, attempts)
+                in_hand.next += 1
+                commands_max -= 1
+            shard.position = InPosition(in_hand.entry, 0)
+            pending.popleft()
+
+    def command(self, in_hand: InHand, name: str, packed: bytes, attempts: int) -> None:
+        """Decide one command; what cannot be decoded or decided is set aside."""
+        shard = self.shard
+        try:
+            command = unpack_command(packed)
+        except Undecodable as undecodable:
+            self.set_aside(in_hand.entry, in_hand.next, undecodable.reason, packed)
+            return
+        table = shard.tables.get(name)
+        if table is not None:
+            self.items_of(name, table)
+        elif not shard.is_home_of(name):
+            self.set_aside(in_hand.entry, in_hand.next, "wrong shard", packed)
+            return
+        else:
+            table = Table(name)
+        if name in shard.stopped:
+            self.record(name, table, refuse(table, command, Rejection.TABLE_STOPPED), ())
+            return
+        if attempts < ATTEMPTS_MAX:
+            self.crash.passing("deciding")
+            try:
+                events, answer = decide(table, command, self.now_ms, self.chance)
+            except Exception:
+                log.exception("command failed", table=name, command=type(command).__name__)
+            else:
+                self.record(name, table, answer, events)
+                return
+        self.set_aside(in_hand.entry, in_hand.next, "undecided", packed)
+        self.record(name, table, refuse(table, command, Rejection.UNDECIDED), ())
+
+    def set_aside(self, entry: str, index: int, reason: str, body: bytes) -> None:
+        """Leave a dead letter, in the same commit."""
+        log.warning("dead letter", shard=self.shard.number, entry=entry, index=index, reason=reason)
+        body = body[:COMMAND_BYTES_MAX]
+        self.dead.append(DeadLetter(entry, index, reason, body))
+        self.bytes += len(body)
+
+    # ---------------------------------------------------------------- what comes of it
+
+    def items_of(self, name: str, table: Table) -> list[Event | Note]:
+        """This turn's items of a table, with a mark first where this owner has left none yet."""
+        shard = self.shard
+        items = self.items.get(name)
+        if items is None:
+            items = self.items[name] = []
+            self.first_seqs[name] = table.seq + 1
+            shard.dirty.add(name)
+        if name not in shard.marked:
+            shard.marked.add(name)
+            mark = Marked(shard.epoch, shard.nonce)
+            evolve(table, mark)
+            items.append(mark)
+        return items
+
+    def record(self, name: str, table: Table, answer: Note | None, events: Sequence[Event]) -> None:
+        """Let the table take what was decided, and keep it for the commit."""
+        shard = self.shard
+        if name not in shard.tables:
+            if not events:
+                self.tell(name, answer)
+                return
+            shard.keep(name, table)
+        items = self.items_of(name, table)
+        if answer is not None:
+            evolve(table, answer)
+            items.append(answer)
+            self.bytes += BYTES_LARGE.get(type(answer), BYTES_USUAL)
+            if type(answer) is Attached:
+                shard.presence.attached(answer.gateway, name, self.now_ms)
+        for event in events:
+            evolve(table, event)
+            items.append(event)
+            self.bytes += BYTES_LARGE.get(type(event), BYTES_USUAL)
+            if type(event) in CHANGES_LINE:
+                self.line_changed[name] = None
+        shard.events_since_snapshot += len(events)
+        shard.timers.wake(name, table.wake_at_ms)
+
+    def tell(self, name: str, answer: Note | None) -> None:
+        """Pass on an answer of a table that is stopped or does not exist: nothing is kept of it."""
+        if answer is not None:
+            self.first_seqs.setdefault(name, 0 if name in self.shard.stopped else 1)
+            self.items.setdefault(name, []).append(answer)
+            self.bytes += BYTES_USUAL
+
+    def commit(self) -> Commit | None:
+        """The turn as one commit, in flight from now on; `None` if there is nothing to write."""
+        shard = self.shard
+        if not self.items and not self.dead and not self.keeps_time():
+            return None
+        self.crash.passing("decided")
+        shard.in_flight = Commit(
+            shard=shard.number,
+            nonce=shard.nonce,
+            expected_id=shard.written.id,
+            expected_nonce=shard.written.nonce,
+            id=shard.next_id(),
+            position=shard.position,
+            now_ms=self.now_ms,
+            chunks=tuple(
+                (name, pack_record(Record(name, self.first_seqs[name], tuple(items))))
+                for name, items in self.items.items()
+            ),
+            dead=tuple(self.dead),
+            lobby=tuple(self.lobby()),
+        )
+        return shard.in_flight
+
+    def keeps_time(self) -> bool:
+        """Whether an entry is due that only carries log time and input position."""
+        shard = self.shard
+        moved = shard.position != shard.written_position or shard.timers.next_ms() > 0
+        return moved and self.now_ms - shard.written.now_ms >= KEEP_TIME_MS
+
+    def lobby(self) -> Iterator[tuple[str, bytes | None]]:
+        """Lines that read differently now. A closed table leaves the lobby, and memory."""
+        shard = self.shard
+        for name in self.line_changed:
+            table = shard.tables.get(name)
+            if table is not None and table.phase == Phase.CLOSED:
+                log.info("table closed", table=name)
+                shard.drop(name)
+                table = None
+            yield name, pack_lobby_line(lobby_line(table)) if table is not None else None
