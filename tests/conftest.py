@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
 from services.log.server import EmbeddedServer
 from support.valkey import binary_of, emptied, running
 
