@@ -46,6 +46,16 @@ def newest_expiry(session: str) -> str:
     return f"pit:id:sid:{session}"
 
 
+def refresh_token(digest: str) -> str:
+    """Who may use the refresh token with this SHA-256, once."""
+    return f"pit:id:refresh:{digest}"
+
+
+def bot_claim(table: str, seat: int) -> str:
+    """While it lives, some gateway has offered this wanted seat to a bot."""
+    return f"pit:id:bot:{table}:{seat}"
+
+
 def shard_of(key: bytes) -> int:
     """The shard a stream's key belongs to."""
     return int(key[5 : key.index(b"}")])

@@ -42,7 +42,10 @@ class StoreFull(LogError):
 
 
 class StoreChanged(LogError):
-    """`pit:meta` is missing or not what it was: this is another store. The process must stop."""
+    """`pit:meta` is missing or not what it was: this is another store. The process must stop.
+
+    Every call may raise it: `pit:meta` is looked at whenever a connection is made.
+    """
 
 
 class Damaged(LogError):
@@ -122,7 +125,8 @@ class Acquired:
     before_nonce: bytes
     position: InPosition
     now_ms: int
-    """Log time of the newest entry before the barrier: log time stood still without an owner."""
+    """Log time of the newest entry before the barrier: log time stood still without an owner.
+    On an empty shard the server's clock: log time begins near wall time, and then never asks it."""
 
 
 @value
@@ -192,8 +196,9 @@ class OwnerLog(Protocol):
         """Become the owner, append the barrier and so fence every earlier owner.
 
         `watched` is the lease seen standing still for one lease time, or `None` if none was seen.
-        The holder itself acquires again by giving `Lease(own old nonce, anything)`. Returns `None`
-        when the lease is no longer as watched. Raises `Unavailable`, `Unclear`.
+        The holder itself acquires again by giving `Lease(own old nonce, anything)`; after an
+        unclear acquisition the old nonce is the one before it or its own. Returns `None` when
+        the lease is no longer as watched. Raises `Unavailable`, `Unclear`, `StoreFull`, `Damaged`.
         """
 
     def exchange(
@@ -205,10 +210,12 @@ class OwnerLog(Protocol):
     ) -> tuple[list[LogError | None], dict[int, list[InEntry]]]:
         """Commit turns and read the next commands, in one round trip.
 
-        For each commit: `None`, or `Fenced` / `StoreFull` / `Unclear` for that shard. Then up to
-        `count` entries a shard after its position, waiting at most `block_ms` (0: not at all)
-        for the first. A position with `done` > 0 gives its own entry again, with `skip` set.
-        Raises `Unavailable` only when nothing at all was sent.
+        For each commit: `None`, or `Fenced` / `StoreFull` / `Unclear` / `Unavailable` (refused:
+        the same commit may be sent again) for that shard. Then up to `count` entries a shard
+        after its position, waiting at most `block_ms` (0: not at all) for the first. A position
+        with `done` > 0 gives its own entry again, with `skip` set. What could not be read is
+        missing from the result. Raises `Unavailable` only when surely nothing was written: no
+        commit was sent, or there was none. A `LogError` of no kind above is a bug or damage.
         """
 
     def snapshot(self, snapshot: Snapshot, keep_ms: int) -> None:
