@@ -7,16 +7,18 @@ from pit.v1 import table_pb2
 
 from engine.cards import BEAR, BULL, ONE, SUITS_MAX, counts
 
+Commodities = tuple[table_pb2.Commodity.ValueType, ...]
+
 
 class Deck:
     """Which commodity is which lane: a lane is a commodity's place in the deck's value list."""
 
     __slots__ = ("commodities", "lane", "values")
 
-    def __init__(self, commodities: tuple[int, ...], values: tuple[int, ...]) -> None:
+    def __init__(self, commodities: Commodities, values: tuple[int, ...]) -> None:
         self.commodities = commodities
         self.values = values
-        self.lane = {commodity: lane for lane, commodity in enumerate(commodities)}
+        self.lane: dict[int, int] = {commodity: lane for lane, commodity in enumerate(commodities)}
 
     def lanes(self, commodities: Iterable[int]) -> tuple[int, ...]:
         return tuple(self.lane[commodity] for commodity in commodities)
@@ -41,14 +43,14 @@ class Deck:
         ]
         lot = table_pb2.Lot(bull=lanes[BULL] > 0, bear=lanes[BEAR] > 0)
         if plain:
-            lot.commodity, lot.count = plain[0]  # type: ignore[assignment]
+            lot.commodity, lot.count = plain[0]
             for commodity, number in plain[1:]:
                 lot.mixed.add(commodity=commodity, count=number)
         return lot
 
 
 @lru_cache(maxsize=16)
-def _deck(commodities: tuple[int, ...], values: tuple[int, ...]) -> Deck:
+def _deck(commodities: Commodities, values: tuple[int, ...]) -> Deck:
     return Deck(commodities, values)
 
 

@@ -94,7 +94,7 @@ class SeatSession:
     async def ring_bell(self, lane: int) -> Outcome:
         """Ring the bell and name the commodity of this lane."""
         commodity = self.view.deck.commodities[lane]
-        bell = play_pb2.RingBell(commodity=commodity)  # type: ignore[arg-type]
+        bell = play_pb2.RingBell(commodity=commodity)
         return await self.act(play_pb2.Command(ring_bell=bell))
 
     async def call(self, phrase: table_pb2.Phrase.ValueType) -> Outcome:

@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 from pit.v1 import table_pb2
 
 from engine.cards import NO_CARDS
+from engine.rules import Rules
 from services.client.deck import Deck, deck_of
+from services.client.rules import rules_of
 
 NOBODY = -1
 
@@ -93,7 +95,7 @@ class TableView:
         self.seq = snapshot.seq
         self.phase: int = snapshot.phase
         self.rule_set = snapshot.rule_set
-        self.rules = snapshot.rule_set.rules
+        self.rules: Rules = rules_of(snapshot.rule_set)
         self.deck: Deck = deck_of(snapshot.rule_set)
         self.display_name = snapshot.display_name
         self.owner = snapshot.owner
@@ -184,9 +186,10 @@ class TableView:
         self.bell_locked_until_us = 0
         self.hand = self.deck.pack(received)
         self._clear_offers()
-        for seat, cards in zip(self.seats, event.cards, strict=True):
-            seat.cards = cards
+        for seat in self.seats:
             seat.ready.clear()
+        for seat, cards in zip(self.seats, event.cards, strict=False):
+            seat.cards = cards
 
     def _exchange_opened(self, event: table_pb2.ExchangeOpened, *_: object) -> None:
         self.phase = table_pb2.PHASE_OPEN

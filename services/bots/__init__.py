@@ -1,0 +1,1 @@
+"""Players without a person: stand-ins and table fillers, over the public API. See README.md."""

@@ -1,0 +1,121 @@
+"""`pit serve bots`: plays every seat that wants a bot, until told to stop."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+import uvloop
+
+from services.bots.house import STRATEGIES, House, Manner
+from services.bots.pace import HUMAN, MAX
+from services.bots.tables import BotTables
+from services.bots.token import NoTokenKey, mint, new_bot_id
+from services.client.credentials import Credentials
+from services.client.errors import ClientError
+from services.client.exchange import Exchange
+from services.settings import Settings
+
+REPORT_S: Final = 1.0
+PACES: Final = {"human": HUMAN, "max": MAX}
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+def run(
+    settings: Settings,
+    *,
+    targets: Sequence[str] = (),
+    strategy: str = "mixed",
+    skill: float = 1.0,
+    seed: int | None = None,
+    keep_tables: int = 0,
+    rules: str = "blitz",
+    seats: int = 4,
+) -> int:
+    """Play until SIGTERM or SIGINT. Exit code 0; 1 when the gateway refuses us; 2 for wrong use.
+
+    `targets` are gateways (`settings.gateway_target` if none). With `keep_tables` the process
+    opens so many tables for its bots, and another one whenever a game has ended.
+    """
+    chance = random.Random(seed)
+    bot, session = new_bot_id(), new_bot_id()
+    keys = settings.token_keys.get_secret_value()
+
+    async def renew() -> tuple[str, float]:
+        return mint(keys, bot, session)
+
+    async def play() -> int:
+        credentials = Credentials(*mint(keys, bot, session), renew)
+        async with Exchange(targets or settings.gateway_target.split(","), credentials) as exchange:
+            tables = BotTables(exchange, rules, seats) if keep_tables else None
+            manner = Manner(STRATEGIES[strategy], PACES[settings.pace], skill)
+            house = House(exchange, manner, chance, tables)
+            return await _until_stopped(house, keep_tables, settings.report)
+
+    if strategy not in STRATEGIES:
+        log.error("no_such_strategy", strategy=strategy, known=list(STRATEGIES))
+        return 2
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(play())
+    except NoTokenKey as problem:
+        log.error("no_token_key", reason=str(problem))
+        return 2
+
+
+async def _until_stopped(house: House, keep_tables: int, report: Path | None) -> int:
+    """Play until a signal comes, or until something has failed for good."""
+    loop = asyncio.get_running_loop()
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    work: list[asyncio.Task[Any]] = [
+        loop.create_task(stopped.wait()),
+        loop.create_task(house.follow()),
+    ]
+    if keep_tables:
+        work.append(loop.create_task(house.open_tables(keep_tables)))
+    if report is not None:
+        work.append(loop.create_task(_keep_reporting(house, report)))
+    try:
+        return await _first_end(work)
+    finally:
+        await house.close()
+        for task in work:
+            task.cancel()
+        await asyncio.gather(*work, return_exceptions=True)
+        if report is not None:
+            _write(report, house.report())
+
+
+async def _first_end(work: list[asyncio.Task[Any]]) -> int:
+    waiting = set(work)
+    while not work[0].done():
+        done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            failure = task.exception()
+            if isinstance(failure, ClientError):
+                log.error("bots_stopped", reason=str(failure))
+                return 1
+            if failure is not None:
+                raise failure
+    return 0
+
+
+async def _keep_reporting(house: House, path: Path) -> None:
+    while True:
+        _write(path, house.report())
+        await asyncio.sleep(REPORT_S)
+
+
+def _write(path: Path, report: dict[str, object]) -> None:
+    """Put the report in place whole: its reader never sees half of one."""
+    unfinished = path.with_name(path.name + ".new")
+    unfinished.write_text(json.dumps(report))
+    os.replace(unfinished, path)
