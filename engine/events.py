@@ -124,11 +124,13 @@ class BotWanted:
 @value
 class BotSeated:
     seat: int
+    at_ms: int
 
 
 @value
 class SeatForfeited:
     seat: int
+    at_ms: int
 
 
 @value
@@ -165,6 +167,8 @@ class Committed:
     """Private to all viewers until the round is over."""
     next_deal_at_ms: int
     """When the deal comes even if not all are ready; 0 where it waits for all."""
+    tied: tuple[int, ...]
+    """Seats between which the coming round decides (sudden death); empty in ordinary play."""
 
 
 @value
@@ -402,6 +406,13 @@ class Detached:
 
 
 @value
+class StreamsLost:
+    """A gateway has been silent too long: every stream through it counts as lost."""
+
+    gateway: str
+
+
+@value
 class Marked:
     """Written before a table's first record under a new owner."""
 
@@ -409,7 +420,7 @@ class Marked:
     nonce: bytes
 
 
-Note = Answered | RequestAnswered | Attached | AttachRefused | Detached | Marked
+Note = Answered | RequestAnswered | Attached | AttachRefused | Detached | StreamsLost | Marked
 
 
 @value

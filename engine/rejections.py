@@ -48,6 +48,8 @@ class Rejection(IntEnum):
     SEATS_RANGE = 30
     """Parameters: fewest and most seats of the rule set."""
     SEAT_RANGE = 31
+    SETTINGS_INVALID = 32
+    """Rules that contradict themselves, or a table that may not be opened in this way."""
 
     # Wrong now.
     TABLE_CLOSED = 40

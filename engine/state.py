@@ -1,0 +1,177 @@
+"""A table as plain data, and back: what snapshots keep and digests are made of.
+
+The layout is the order of the `..._FIELDS` below. What a table works out from other fields
+(`due_ms`, `anyone`, `directed`, `lots`, `idle_limit_ms`) is not kept but worked out again.
+"""
+
+from dataclasses import fields
+from hashlib import sha256
+from typing import Any, Final
+
+from engine.cards import DECKS
+from engine.commands import NOBODY
+from engine.deadlines import soonest_ms
+from engine.events import Answered, PastAnswer, RequestAnswered
+from engine.limits import SECOND_MS
+from engine.lots import lots_of
+from engine.rules import Rules
+from engine.shown import Mark, Phase
+from engine.table import ANSWER_MASK, Numbers, Seat, Table
+
+__all__ = [
+    "Numbers", "Seat", "Table", "digest", "digest_of", "dump", "gateways", "load", "past_answers",
+]  # fmt: skip
+
+TABLE_FIELDS: Final = (
+    "table", "seq", "phase", "display_name", "visibility", "absent_policy", "bots", "for_bots",
+    "invite_hash", "owner", "epoch", "opened_ms", "opens_at_ms", "round_ends_at_ms",
+    "next_deal_at_ms", "ended_ms", "people_gone_ms", "round", "dealer", "commitment", "seed",
+    "winner", "scored", "voids", "sudden",
+)  # fmt: skip
+"""Plain fields of a table."""
+TUPLE_FIELDS: Final = ("suits", "nonces", "tied")
+SEAT_FIELDS: Final = (
+    "person", "taken_seq", "dropped", "forfeited", "bot", "bot_wanted", "attach",
+    "holder", "connected", "gateway", "stream", "absence", "away_until_ms", "active_ms",
+    "idle_since_ms", "idle_ms", "ready", "nonce", "hand", "offer_size", "offer_lot",
+    "offer_directed_at", "offer_ends_at_ms", "offer_seq", "traded_seq", "bell_locked_until_ms",
+    "score", "corners", "penalties", "best_corner",
+)  # fmt: skip
+RULES_FIELDS: Final = tuple(field.name for field in fields(Rules))
+
+
+def dump(table: Table) -> list[Any]:
+    """The table as nested lists of int, str, bytes, bool and None.
+
+    `[fields, tuples, rules, marks, opening, requests, seats]`; a seat is
+    `[fields, person's numbers, stand-in's numbers, whether the newest stream is the stand-in's]`,
+    numbers are `[generation, last, answers]`, an answer
+    `[number, content, rejection, parameters, seq]`.
+    """
+    return [
+        [getattr(table, name) for name in TABLE_FIELDS],
+        [list(getattr(table, name)) for name in TUPLE_FIELDS],
+        _plain_rules(table.rules),
+        [[mark.epoch, mark.nonce, mark.first_seq] for mark in table.marks],
+        None if table.opening is None else _plain_request(table.opening),
+        [_plain_request(answer) for answer in table.requests.values()],
+        [_plain_seat(seat) for seat in table.seats],
+    ]
+
+
+def _plain_rules(rules: Rules) -> list[Any]:
+    plain = [getattr(rules, name) for name in RULES_FIELDS]
+    return [list(switch) if isinstance(switch, tuple) else _int(switch) for switch in plain]
+
+
+def _int(switch: Any) -> Any:
+    """Enums as plain integers, so that a dump does not depend on how rules were made."""
+    return int(switch) if isinstance(switch, int) and not isinstance(switch, bool) else switch
+
+
+def _plain_request(answer: RequestAnswered) -> list[Any]:
+    return [
+        answer.request,
+        answer.content,
+        int(answer.rejection),
+        list(answer.parameters),
+        answer.seq,
+        answer.seat,
+    ]
+
+
+def _plain_numbers(numbers: Numbers) -> list[Any]:
+    answers = [
+        [a.number, a.content, int(a.rejection), list(a.parameters), a.seq]
+        for a in numbers.remembered()
+    ]
+    return [numbers.generation, numbers.last, answers]
+
+
+def _plain_seat(seat: Seat) -> list[Any]:
+    person, stand_in = seat.numbers
+    return [
+        [getattr(seat, name) for name in SEAT_FIELDS],
+        _plain_numbers(person),
+        _plain_numbers(stand_in),
+        seat.current is stand_in,
+    ]
+
+
+def load(plain: list[Any]) -> Table:
+    """The table that was dumped."""
+    plain_fields, tuples, rules, marks, opening, requests, seats = plain
+    table = Table("")
+    for name, held in zip(TABLE_FIELDS, plain_fields, strict=True):
+        setattr(table, name, held)
+    for name, held in zip(TUPLE_FIELDS, tuples, strict=True):
+        setattr(table, name, tuple(held))
+    switches: list[Any] = [tuple(s) if isinstance(s, list) else s for s in rules]
+    table.rules = Rules(*switches)
+    table.marks = [Mark(*mark) for mark in marks]
+    table.opening = None if opening is None else _loaded_request(opening)
+    table.requests = {answer[0]: _loaded_request(answer) for answer in requests}
+    table.seats = [_loaded_seat(index, seat) for index, seat in enumerate(seats)]
+    _work_out(table)
+    return table
+
+
+def _loaded_request(plain: list[Any]) -> RequestAnswered:
+    request, content, rejection, parameters, seq, seat = plain
+    return RequestAnswered(request, content, rejection, tuple(parameters), seq, seat, True)
+
+
+def _loaded_seat(index: int, plain: list[Any]) -> Seat:
+    plain_fields, person, stand_in, stand_in_acts = plain
+    seat = Seat()
+    for name, held in zip(SEAT_FIELDS, plain_fields, strict=True):
+        setattr(seat, name, held)
+    for bot, (generation, last, answers) in enumerate((person, stand_in)):
+        numbers = seat.numbers[bot]
+        numbers.begin(generation)
+        numbers.last = last
+        for number, content, rejection, parameters, seq in answers:
+            numbers.answers[number & ANSWER_MASK] = Answered(
+                index, seat.attach, bool(bot), generation, number, content, rejection,
+                tuple(parameters), seq, True,
+            )  # fmt: skip
+    seat.current = seat.numbers[stand_in_acts]
+    return seat
+
+
+def _work_out(table: Table) -> None:
+    rules = table.rules
+    table.lots = lots_of(len(DECKS[rules.deck]), rules.bull_and_bear, rules.mixed_lots)
+    table.idle_limit_ms = rules.idle_s * SECOND_MS
+    offers = [index for index, seat in enumerate(table.seats) if seat.offer_size]
+    for index in sorted(offers, key=lambda index: table.seats[index].offer_seq):
+        seat = table.seats[index]
+        if seat.offer_directed_at == NOBODY:
+            table.anyone[seat.offer_size] = index
+        else:
+            key = seat.offer_size + 8 * seat.offer_directed_at
+            table.directed.setdefault(key, []).append(index)
+    table.due_ms = soonest_ms(table) if table.phase != Phase.NEW else 0
+
+
+def digest_of(plain: list[Any]) -> bytes:
+    """SHA-256 of a dumped table. `ascii` writes numbers, text and bytes the same everywhere."""
+    return sha256(ascii(plain).encode()).digest()
+
+
+def digest(table: Table) -> bytes:
+    """Equal for tables that are the same, whatever way they are stored."""
+    return digest_of(dump(table))
+
+
+def gateways(table: Table) -> set[str]:
+    """Gateways through which seats of the table are connected now."""
+    return {seat.gateway for seat in table.seats if seat.connected}
+
+
+def past_answers(numbers: Numbers) -> tuple[PastAnswer, ...]:
+    """What a stream is told of its generation when it attaches."""
+    return tuple(
+        PastAnswer(answer.number, answer.rejection, answer.parameters, answer.seq)
+        for answer in numbers.remembered()
+    )

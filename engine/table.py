@@ -1,0 +1,201 @@
+"""What a table is. Only `engine.evolve` writes these objects; everybody else reads.
+
+A table is mutable and slotted: it changes some thousand times in its life, and its owner holds
+thousands of them. What can be worked out from other fields says so; it is not dumped.
+"""
+
+from typing import Final
+
+from engine.cards import DECKS
+from engine.commands import NOBODY
+from engine.events import Answered, RequestAnswered
+from engine.limits import ANSWERS_KEPT
+from engine.lots import Lots, lots_of
+from engine.rules import BASIC, Rules
+from engine.shown import Mark, Phase
+
+OPEN: Final = int(Phase.OPEN)
+ANSWER_MASK: Final = ANSWERS_KEPT - 1
+
+
+class Numbers:
+    """The number table of one seat's commands: the person's, or the stand-in's."""
+
+    __slots__ = ("answers", "generation", "last")
+
+    def __init__(self) -> None:
+        self.generation = 0
+        """0: nobody has attached yet."""
+        self.last = 0
+        """The newest number used; the next command must carry one more."""
+        self.answers: list[Answered | None] = [None] * ANSWERS_KEPT
+        """The answer to number n stands at n modulo 16."""
+
+    def begin(self, generation: int) -> None:
+        self.generation = generation
+        self.last = 0
+        self.answers = [None] * ANSWERS_KEPT
+
+    def remembered(self) -> list[Answered]:
+        """Answers kept, oldest first."""
+        first = max(1, self.last - ANSWERS_KEPT + 1)
+        kept = (self.answers[number & ANSWER_MASK] for number in range(first, self.last + 1))
+        return [answer for answer in kept if answer is not None]
+
+
+class Seat:
+    """One place at a table."""
+
+    __slots__ = (
+        "absence", "active_ms", "attach", "away_until_ms", "bell_locked_until_ms", "best_corner",
+        "bot", "bot_wanted", "connected", "corners", "current", "dropped",
+        "forfeited", "gateway", "hand", "holder", "idle_ms", "idle_since_ms", "nonce", "numbers",
+        "offer_directed_at", "offer_ends_at_ms", "offer_lot", "offer_seq", "offer_size",
+        "penalties", "person", "ready", "score", "stream", "taken_seq", "traded_seq",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        # Who sits here.
+        self.person = ""
+        self.taken_seq = 0
+        """When the person sat down: ownership passes to the one seated longest."""
+        self.dropped = False
+        self.forfeited = False
+        self.bot = False
+        """A bot plays the hand now."""
+        self.bot_wanted = False
+
+        # The stream that may act for the seat.
+        self.attach = 0
+        """The newest attach number."""
+        self.holder = 0
+        """The attach number whose commands are taken as they come: `attach` while its stream
+        is there and its player not away, else 0."""
+        self.connected = False
+        self.gateway = ""
+        self.stream = b""
+        self.numbers = (Numbers(), Numbers())
+        """The person's and the stand-in's."""
+        self.current = self.numbers[0]
+        """Whose commands the newest stream gives."""
+
+        # Presence.
+        self.absence = 0
+        """An `Absence`, 0 while the person is present."""
+        self.away_until_ms = 0
+        """When the policy for absent players applies; 0 where it never will, or has."""
+        self.active_ms = 0
+        """The last act that counts against idleness."""
+        self.idle_since_ms = 0
+        """Since when the open round goes on without this seat; 0 while it takes part."""
+        self.idle_ms = 0
+        """How long this round went on without it, before `idle_since_ms`."""
+
+        # The round.
+        self.ready = 0
+        self.nonce = b""
+        """For the coming deal."""
+        self.hand = 0
+        """All its cards, those in the open offer included."""
+        self.offer_size = 0
+        """0: no open offer."""
+        self.offer_lot = 0
+        self.offer_directed_at = NOBODY
+        self.offer_ends_at_ms = 0
+        self.offer_seq = 0
+        """The event that opened the offer: of two, the lower is the older."""
+        self.traded_seq = 0
+        """The seat's last trade of this round."""
+        self.bell_locked_until_ms = 0
+
+        # The game.
+        self.score = 0
+        self.corners = 0
+        self.penalties = 0
+        """How often it lost points."""
+        self.best_corner = 0
+
+
+class Table:
+    """One game. `Table(id)` is empty: it exists from its first event on."""
+
+    __slots__ = (
+        "absent_policy", "anyone", "bots", "commitment", "dealer", "directed", "display_name",
+        "due_ms", "ended_ms", "epoch", "for_bots", "idle_limit_ms", "invite_hash", "lots", "marks",
+        "next_deal_at_ms", "nonces", "opened_ms", "opening", "opens_at_ms", "owner",
+        "people_gone_ms", "phase", "requests", "round", "round_ends_at_ms", "rules", "scored",
+        "seats", "seed", "seq", "sudden", "suits", "table", "tied", "visibility", "voids",
+        "winner",
+    )  # fmt: skip
+
+    def __init__(self, table: str) -> None:
+        self.table = table
+        self.seq = 0
+        """Number of the newest event."""
+        self.phase = int(Phase.NEW)
+        self.rules: Rules = BASIC
+        self.display_name = ""
+        self.visibility = 0
+        self.absent_policy = 0
+        self.bots = self.for_bots = False
+        self.invite_hash = b""
+        self.owner = ""
+        self.seats: list[Seat] = []
+        self.requests: dict[bytes, RequestAnswered] = {}
+        """Answers to unary methods, oldest first."""
+        self.opening: RequestAnswered | None = None
+        """The answer to the command that opened the table, never forgotten."""
+        self.marks: list[Mark] = []
+        self.epoch = 0
+        """Of the newest mark."""
+
+        # Log times, 0 where there is none.
+        self.opened_ms = self.opens_at_ms = self.round_ends_at_ms = self.next_deal_at_ms = 0
+        self.ended_ms = 0
+        """When the last round, and perhaps the game, was over."""
+        self.people_gone_ms = 0
+        """Since when no person plays."""
+        self.due_ms = 0
+        """Worked out: the next deadline apart from idleness."""
+
+        # The game and its round.
+        self.round = 0
+        self.dealer = NOBODY
+        self.suits: tuple[int, ...] = ()
+        self.commitment = b""
+        self.seed = b""
+        """Of the round being played, or of the next deal between rounds."""
+        self.nonces: tuple[bytes, ...] = ()
+        """What the round being played was drawn with."""
+        self.winner = NOBODY
+        """Who cornered in the last round; `NOBODY` after a void one."""
+        self.scored = 0
+        """Rounds with a corner so far."""
+        self.voids = 0
+        """Void rounds running."""
+        self.tied: tuple[int, ...] = ()
+        """Seats between which sudden death decides."""
+        self.sudden = 0
+        """Sudden death rounds begun."""
+
+        # Worked out from the open offers. An undirected offer never waits beside another seat's
+        # of its size, for the two would have met: so one place a size is enough.
+        self.anyone = [NOBODY] * 5
+        """By size, the seat whose undirected offer is open."""
+        self.directed: dict[int, list[int]] = {}
+        """By size + 8 x seat aimed at, the seats whose offers are open, oldest first."""
+        # Worked out from the rules.
+        self.lots: Lots = lots_of(len(DECKS[BASIC.deck]), False, False)
+        self.idle_limit_ms = 0
+
+    @property
+    def wake_at_ms(self) -> int:
+        """The next deadline in log time, 0 for none: a `Tick` at that time does something."""
+        due = self.due_ms
+        if self.phase == OPEN:
+            for seat in self.seats:
+                if seat.holder and not seat.bot:
+                    idle_ms = seat.active_ms + self.idle_limit_ms
+                    if idle_ms < due or not due:
+                        due = idle_ms
+        return due

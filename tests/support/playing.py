@@ -1,0 +1,176 @@
+"""A table under test and the hands that play it: commands with the right numbers, checked events."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from engine import commands as c
+from engine import events as e
+from engine.check import check
+from engine.commands import NOBODY, AbsentPolicy, Purpose, Visibility
+from engine.decide import decide
+from engine.evolve import evolve
+from engine.rejections import Rejection
+from engine.rules import PRESETS, Rules
+from engine.table import Table
+
+START_MS = 1_000_000
+
+
+class Playing:
+    """Drives one table through `decide` and `evolve`, with `check` after every item."""
+
+    def __init__(self, rules: Rules | str = "blitz", seats: int = 4, seed: int = 1) -> None:
+        self.rules = PRESETS[rules] if isinstance(rules, str) else rules
+        self.size = seats
+        self.random = random.Random(seed)
+        self.table = Table("00aaaaaaaaaaaaaaaaaaaa")
+        self.now_ms = START_MS
+        self.items: list[e.Event | e.Note] = []
+        """All that was recorded, in order."""
+        self.requests = 0
+
+    # -------------------------------------------------------------- one command
+
+    def chance(self, count: int) -> bytes:
+        return self.random.randbytes(count)
+
+    def give(self, command: c.Command) -> tuple[tuple[e.Event, ...], Any]:
+        """Decide and apply."""
+        events, answer = decide(self.table, command, self.now_ms, self.chance)
+        for item in (*(() if answer is None else (answer,)), *events):
+            self.apply(item)
+        return events, answer
+
+    def apply(self, item: e.Event | e.Note) -> None:
+        evolve(self.table, item)
+        self.items.append(item)
+        settled = not isinstance(item, (e.Attached, e.Cornered, e.SeatsDropped))
+        if settled:
+            check(self.table)
+
+    def act(self, kind: Callable[..., c.SeatCommand], seat: int, **fields: Any) -> Any:
+        """The seat's next command; its own fields by name, the common ones filled in."""
+        events, answer = self.give(self.command(kind, seat, **fields))
+        self.answer = answer
+        return events if not answer.rejection else Rejection(answer.rejection)
+
+    def command(self, kind: Callable[..., c.SeatCommand], seat: int, **fields: Any) -> Any:
+        place = self.table.seats[seat]
+        common = {
+            "seat": seat,
+            "attach": place.attach,
+            "generation": place.current.generation,
+            "number": place.current.last + 1,
+            "round": self.table.round,
+            "seen_seq": self.table.seq,
+            "content": self.random.getrandbits(64),
+        }
+        return kind(**{**common, **fields})
+
+    # -------------------------------------------------------------- acts by name
+
+    def offer(self, seat: int, lot: int, **fields: Any) -> Any:
+        plain = {"directed_at": NOBODY, "immediate": False, "limit_ms": 0}
+        return self.act(c.Offer, seat, lot=lot, **{**plain, **fields})
+
+    def withdraw(self, seat: int, **fields: Any) -> Any:
+        return self.act(c.Withdraw, seat, **fields)
+
+    def ring(self, seat: int, commodity: int, **fields: Any) -> Any:
+        return self.act(c.RingBell, seat, commodity=commodity, **fields)
+
+    def ready(self, seat: int, purpose: int, nonce: bytes = b"", **fields: Any) -> Any:
+        return self.act(c.Ready, seat, purpose=purpose, nonce=nonce, **fields)
+
+    def call(self, seat: int, phrase: int) -> Any:
+        return self.act(c.Call, seat, phrase=phrase)
+
+    def request(self, kind: Callable[..., c.RequestCommand], person: str, **fields: Any) -> Any:
+        self.requests += 1
+        common = {"request": self.requests.to_bytes(16, "big"), "content": self.requests}
+        events, answer = self.give(kind(**{**common, "person": person, **fields}))
+        self.answer = answer
+        return events if not answer.rejection else Rejection(answer.rejection)
+
+    def open_table(self, person: str = "p0", **fields: Any) -> Any:
+        plain = {
+            "rules": self.rules,
+            "seats": self.size,
+            "display_name": "a table",
+            "visibility": int(Visibility.PUBLIC),
+            "absent_policy": int(AbsentPolicy.BOT),
+            "bots": True,
+            "for_bots": False,
+            "invite_hash": b"",
+        }
+        return self.request(c.OpenTable, person, **{**plain, **fields})
+
+    def join(self, person: str, seat: int = NOBODY, **fields: Any) -> Any:
+        return self.request(c.Join, person, **{"seat": seat, "invite_hash": b"", **fields})
+
+    def leave(self, person: str) -> Any:
+        return self.request(c.Leave, person)
+
+    def start(self, person: str = "p0") -> Any:
+        return self.request(c.Start, person)
+
+    def attach(
+        self, seat: int, bot: bool = False, resume: int = 0, gateway: str = "g1", person: str = ""
+    ) -> tuple[tuple[e.Event, ...], Any]:
+        who = person or ("b" if bot else self.table.seats[seat].person)
+        stream = self.random.randbytes(16)
+        return self.give(c.Attach(seat, who, gateway, stream, bot, resume))
+
+    def detach(self, seat: int, attach: int = 0) -> tuple[e.Event, ...]:
+        return self.give(c.Detach(seat, attach or self.table.seats[seat].attach))[0]
+
+    # -------------------------------------------------------------- time
+
+    def wait(self, ms: int) -> list[e.Event]:
+        """Let log time pass, doing each thing when it is due."""
+        until_ms = self.now_ms + ms
+        done: list[e.Event] = []
+        while self.table.wake_at_ms and self.table.wake_at_ms <= until_ms:
+            self.now_ms = max(self.now_ms, self.table.wake_at_ms)
+            events, _ = self.give(c.Tick())
+            assert events, "wake_at_ms named a time at which nothing was due"
+            done += events
+        self.now_ms = until_ms
+        return done
+
+    # -------------------------------------------------------------- to a certain point
+
+    def seated(self, **opening: Any) -> "Playing":
+        """Opened, every seat taken and attached."""
+        self.open_table(**opening)
+        for seat in range(self.size):
+            self.join(f"p{seat}", invite_hash=opening.get("invite_hash", b""))
+            self.attach(seat)
+        return self
+
+    def dealt(self, **opening: Any) -> "Playing":
+        self.seated(**opening)
+        for seat in range(self.size):
+            self.ready(seat, Purpose.START, bytes([seat]) * 16)
+        return self
+
+    def trading(self, hands: list[int] | None = None, **opening: Any) -> "Playing":
+        """The exchange is open; `hands` replace what was dealt, by an altered deal."""
+        self.dealt(**opening)
+        if hands is not None:
+            self.rig(hands)
+        self.wait(max(self.table.opens_at_ms - self.now_ms, 0))
+        return self
+
+    def rig(self, hands: list[int]) -> None:
+        """Give the seats these hands, as a deal might have."""
+        for seat, hand in zip(self.table.seats, hands, strict=True):
+            seat.hand = hand
+        check(self.table)
+
+    def next_round(self) -> "Playing":
+        for seat in range(self.size):
+            self.ready(seat, Purpose.NEXT)
+        self.wait(max(self.table.opens_at_ms - self.now_ms, 0))
+        return self
