@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import structlog
-from engine.decide import decide, refuse
 
 from engine.commands import Command, GatewayLost, Tick
+from engine.decide import decide, refuse
 from engine.events import (
     Attached,
     Committed,

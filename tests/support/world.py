@@ -1,0 +1,102 @@
+"""Matchers on the log in memory, under a clock that only tests move."""
+
+from random import Random
+
+from engine.state import digest
+from services.log.memory import MemoryOwnerLog, MemoryReaderLog, MemoryStore
+from services.matcher.crash import CrashPoints
+from services.matcher.matcher import Matcher
+from support.conductor import Conductor
+from support.pipes import MemoryPipe, whole_out
+from support.witness import Testimony, bear_witness
+
+START_S = 1_000.0
+
+
+class World:
+    """One simulated store, its clock, and the matchers on it.
+
+    A wait moves the clock by as much as it would last, so nothing takes real time.
+    """
+
+    def __init__(self, shards: int = 4, seed: int = 1) -> None:
+        self.now_s = START_S
+        self.random = Random(seed)
+        self.store = MemoryStore(shards, server_ms=self.server_ms, wait=self.wait_ms)
+        self.pipe = MemoryPipe(self.store)
+        self.shards = shards
+
+    def server_ms(self) -> int:
+        return int(self.now_s * 1000)
+
+    def wait_ms(self, milliseconds: int) -> None:
+        self.sleep(milliseconds / 1000)
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+    def matcher(self, name: str = "m1") -> Matcher:
+        return Matcher(
+            MemoryOwnerLog(self.store),
+            name,
+            monotonic=lambda: self.now_s,
+            sleep=self.sleep,
+            chance=self.random.randbytes,
+            crash=CrashPoints(),
+        )
+
+    def owner(self, name: str = "m1") -> Matcher:
+        """A matcher that already owns every shard."""
+        matcher = self.matcher(name)
+        self.run(matcher, until=lambda: len(matcher.ownership.shards) == self.shards)
+        return matcher
+
+    def conductor(self, tables: int = 4, seed: int = 1) -> Conductor:
+        return Conductor(self.pipe, self.shards, tables, lambda: self.now_s, seed=seed)
+
+    def run(self, *matchers: Matcher, until, seconds: float = 60.0) -> None:  # type: ignore[no-untyped-def]
+        """Step the matchers in turn until something is true."""
+        end_s = self.now_s + seconds
+        while not until():
+            assert self.now_s < end_s, "it never became true"
+            for matcher in matchers:
+                matcher.step()
+
+    def idle(self, matcher: Matcher, seconds: float) -> None:
+        end_s = self.now_s + seconds
+        while self.now_s < end_s:
+            matcher.step()
+
+    def play(self, conductor: Conductor, *matchers: Matcher, trades: int) -> None:
+        """Let the tables be played until so many more trades have been made."""
+        wanted = conductor.seen.trades + trades
+
+        def enough() -> bool:
+            self.now_s += 0.005
+            conductor.step()
+            return conductor.seen.trades >= wanted
+
+        self.run(*matchers, until=enough, seconds=300.0)
+
+    def settle_down(self, conductor: Conductor, *matchers: Matcher) -> None:
+        """Let every command in the log be worked through; nothing new is sent."""
+        for _ in range(6):
+            for matcher in matchers:
+                matcher.step()
+        conductor.listen()
+
+    def testimony(self, shard: int) -> Testimony:
+        return bear_witness(whole_out(MemoryReaderLog(self.store), shard))
+
+    def agrees(self, *matchers: Matcher) -> int:
+        """I9 for every shard: memory is what the log gives. How many events that were."""
+        events = 0
+        for shard in range(self.shards):
+            testimony = self.testimony(shard)
+            events += testimony.events
+            for matcher in matchers:
+                if owned := matcher.ownership.shards.get(shard):
+                    live = {name: digest(table) for name, table in owned.tables.items()}
+                    told = testimony.digests()
+                    assert live == {name: told[name] for name in live}
+        return events
