@@ -5,7 +5,6 @@ config` prints what is in force, secrets masked.
 """
 
 import os
-from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
@@ -67,13 +66,11 @@ class Settings(BaseSettings):
         return self.gateway or f"{self.bind}:{self.port_base}"
 
 
-def load(environment: Mapping[str, str] | None = None) -> Settings:
+def load() -> Settings:
     """Settings from the environment. Raises `SettingsProblem`."""
-    if environment is None:
-        environment = os.environ
     problems = [
         f"{name} is not a setting.{_similar(name)}"
-        for name in sorted(environment)
+        for name in sorted(os.environ)
         if name.upper().startswith(PREFIX)
         and name.upper().removeprefix(PREFIX).lower() not in Settings.model_fields
     ]

@@ -1,0 +1,311 @@
+"""A second, plain account of a game, kept beside the engine's: what must be true of each event.
+
+The ledger knows hands, offers, scores and the seed of the deal, as plain lists. Before it books
+an event it says what is wrong with it. It trusts no figure in a record that it can work out from
+earlier ones. `engine.deal` is the one thing it shares: the deal is *defined* by that procedure.
+"""
+
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from itertools import permutations
+from typing import Any, Final
+
+from engine import events
+from engine.cards import BEAR, BULL, DECKS, LOT_MAX, counts
+from engine.commands import NOBODY, Purpose
+from engine.deal import deal
+from engine.events import End, Event
+from engine.rules import NextDealer, Rules, VoidPenalty
+from engine.value import value
+from services.archive import scores
+
+NO_NONCE: Final = bytes(16)
+Cards = list[int]
+"""Counts by lane."""
+
+
+@value
+class Finding:
+    """Something in a game's records that cannot be."""
+
+    kind: str
+    """`damage`, `seal`, `order`, `deal`, `commitment`, `conservation` or `score`."""
+    seq: int
+    text: str
+
+
+class Ledger:
+    """Fed with every event in order; `check` gives what is wrong, then books it."""
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.at_ms = 0
+        self.rules: Rules | None = None
+        self.hands: dict[int, Cards] = {}
+        self.offers: dict[int, tuple[int, Cards, int]] = {}
+        """By seat: size, cards, directed at."""
+        self.scores: list[int] = []
+        self.round = 0
+        self.open = False
+        self.commitment = b""
+        self.seed: bytes | None = None
+        self.nonces: dict[int, bytes] = {}
+        self._dealt_nonces: tuple[bytes, ...] = ()
+        self.dealer = NOBODY
+        self.dealer_next: int | None = None
+        self.corner: tuple[events.Cornered, list[int]] | None = None
+        """The corner not yet scored, and the totals it should bring."""
+        self.playing: list[int] = []
+        self.tied: tuple[int, ...] = ()
+        """Seats of a round of sudden death."""
+
+    def check(self, event: Event) -> Iterator[Finding]:
+        """Findings about `event`, the next one of the game; it is booked by the end."""
+        self.seq += 1
+        at_ms = getattr(event, "at_ms", self.at_ms)
+        if at_ms < self.at_ms:
+            yield self._finding("order", "happened before the event before it")
+        self.at_ms = at_ms
+        if self.rules is None and not isinstance(event, events.TableOpened):
+            yield self._finding("order", "comes before the table was opened")
+            return
+        booking = _BOOKINGS.get(type(event))
+        if booking is not None:
+            yield from booking(self, event)
+
+    def _finding(self, kind: str, text: str) -> Finding:
+        return Finding(kind, self.seq, text)
+
+    def _rules(self) -> Rules:
+        assert self.rules is not None
+        return self.rules
+
+    # ------------------------------------------------------------------ the deal
+
+    def _opened(self, event: events.TableOpened) -> Iterator[Finding]:
+        if self.rules is not None:
+            yield self._finding("order", "the table is opened a second time")
+        self.rules = event.rules
+        self.scores = [0] * event.seats
+
+    def _ready(self, event: events.ReadyGiven) -> Iterator[Finding]:
+        if event.purpose in (Purpose.START, Purpose.NEXT) and event.nonce:
+            self.nonces[event.seat] = event.nonce
+        yield from ()
+
+    def _committed(self, event: events.Committed) -> Iterator[Finding]:
+        self.tied = event.tied
+        if event.seed is None or sha256(event.seed).digest() != event.commitment:
+            yield self._finding("commitment", "the commitment is not the hash of the seed")
+        self.commitment, self.seed = event.commitment, event.seed
+        self.nonces = {}
+
+    def _dealt(self, event: events.Dealt) -> Iterator[Finding]:
+        if event.round != self.round + 1:
+            yield self._finding("order", f"round {event.round} is dealt after {self.round}")
+        self.round = event.round
+        yield from self._deal_differs(event)
+        self.dealer = event.dealer
+        self.open, self.corner, self.offers = False, None, {}
+        self.hands = {seat: list(counts(hand)) for seat, hand in enumerate(event.hands) if hand}
+
+    def _deal_differs(self, event: events.Dealt) -> Iterator[Finding]:
+        rules = self._rules()
+        playing = [seat for seat, hand in enumerate(event.hands) if hand]
+        nonces = tuple(self.nonces.get(seat, NO_NONCE) for seat in range(len(event.hands)))
+        self.playing, self._dealt_nonces = playing, nonces
+        expected = self.dealer if self.dealer_next is None else self.dealer_next
+        if expected not in (NOBODY, event.dealer):
+            yield self._finding("deal", f"seat {event.dealer} deals, should be seat {expected}")
+        if event.suits != self._suits(len(playing)):
+            yield self._finding("deal", "not the commodities these rules play with")
+        if self.seed is None or event.dealer not in playing:
+            yield self._finding("deal", "nothing was committed to, or the dealer does not play")
+            return
+        again = deal(self.seed, nonces, event.suits, rules.bull_and_bear, playing, expected)
+        if again != (event.hands, event.dealer):
+            yield self._finding("deal", "the hands do not follow from the seed and the nonces")
+
+    def _suits(self, players: int) -> tuple[int, ...]:
+        """The most valuable of the commodities allowed, as many as players."""
+        rules = self._rules()
+        allowed = [
+            lane
+            for lane, (name, _) in enumerate(DECKS[rules.deck])
+            if not rules.suits or name in rules.suits
+        ]
+        return tuple(allowed[:players])
+
+    def _seat_after(self, seat: int) -> int:
+        later = [other for other in self.playing if other > seat]
+        return later[0] if later else self.playing[0]
+
+    # ------------------------------------------------------------------ trading
+
+    def _exchange_opened(self, event: events.ExchangeOpened) -> Iterator[Finding]:
+        if event.round != self.round or self.open:
+            yield self._finding("order", f"the exchange of round {event.round} cannot open here")
+        self.open = True
+
+    def _offer_opened(self, event: events.OfferOpened) -> Iterator[Finding]:
+        lot = list(counts(event.lot or 0))
+        yield from self._must_be_open()
+        yield from self._lot_problems(event.seat, lot, event.size)
+        self.offers[event.seat] = (event.size, lot, event.directed_at)
+
+    def _offer_ended(self, event: events.OfferEnded) -> Iterator[Finding]:
+        if self.offers.pop(event.seat, None) is None:
+            yield self._finding("order", f"seat {event.seat} has no offer that could end")
+
+    def _traded(self, event: events.Traded) -> Iterator[Finding]:
+        given, received = list(counts(event.given or 0)), list(counts(event.received or 0))
+        yield from self._must_be_open()
+        if event.seat == event.partner:
+            yield self._finding("conservation", "a seat trades with itself")
+        yield from self._lot_problems(event.seat, given, event.size)
+        offer = self.offers.pop(event.partner, None)
+        if offer is None:
+            yield self._finding("order", f"seat {event.partner} had no open offer to trade")
+        elif offer[:2] != (event.size, received) or offer[2] not in (NOBODY, event.seat):
+            yield self._finding("conservation", "what is received is not what was offered")
+        yield from self._lot_problems(event.partner, received, event.size)
+        self.offers.pop(event.seat, None)
+        self._move(event.seat, given, received)
+        self._move(event.partner, received, given)
+
+    def _move(self, seat: int, given: Cards, received: Cards) -> None:
+        hand = self.hands.get(seat, [0] * len(given))
+        self.hands[seat] = [
+            had - gone + come for had, gone, come in zip(hand, given, received, strict=True)
+        ]
+
+    def _must_be_open(self) -> Iterator[Finding]:
+        if not self.open:
+            yield self._finding("order", "the exchange is not open")
+
+    def _lot_problems(self, seat: int, lot: Cards, size: int) -> Iterator[Finding]:
+        hand = self.hands.get(seat)
+        if hand is None or any(has < wants for has, wants in zip(hand, lot, strict=True)):
+            yield self._finding("conservation", f"seat {seat} does not hold the cards it gives")
+        if sum(lot) != size or not 1 <= size <= LOT_MAX:
+            yield self._finding("conservation", f"a lot of {sum(lot)} cards is called {size}")
+        if not self._rules().mixed_lots and sum(1 for count in lot[:BULL] if count) > 1:
+            yield self._finding("conservation", "a lot mixes commodities")
+
+    # ------------------------------------------------------------------ bell and scores
+
+    def _bell_refused(self, event: events.BellRefused) -> Iterator[Finding]:
+        rules = self._rules()
+        hand = self.hands.get(event.seat)
+        if hand is not None and scores.corner(rules, hand, event.commodity) is not None:
+            yield self._finding("score", f"seat {event.seat} did hold a corner")
+        if event.fine != rules.false_bell_fine:
+            yield self._finding("score", f"the fine is {event.fine}")
+        self._book(event.seat, -event.fine)
+
+    def _cornered(self, event: events.Cornered) -> Iterator[Finding]:
+        yield from self._must_be_open()
+        if self.corner is not None:
+            yield self._finding("order", "a second corner in one round")
+        hand = self.hands.get(event.seat, [0] * len(counts(0)))
+        if list(counts(event.hand)) != hand:
+            yield self._finding("conservation", "the cards shown are not the winner's")
+        if scores.corner(self._rules(), hand, event.commodity) != event.kind:
+            yield self._finding("score", f"seat {event.seat} holds no corner of kind {event.kind}")
+        for seat, lane in ((event.bull_seat, BULL), (event.bear_seat, BEAR)):
+            if seat != next((s for s, cards in self.hands.items() if cards[lane]), NOBODY):
+                yield self._finding("conservation", "Bull or Bear is said to be elsewhere")
+        self.open = False
+        self.corner = event, self._totals(event)
+
+    def _totals(self, event: events.Cornered) -> list[int]:
+        nothing = [0] * len(counts(0))
+        hands = [self.hands.get(seat, nothing) for seat in range(len(self.scores))]
+        rules = self._rules()
+        try:
+            gain = scores.worth(rules, events.Corner(event.kind), event.commodity)
+            return scores.round_totals(rules, hands, self.scores, event.seat, gain)
+        except (ValueError, IndexError):
+            return self.scores
+
+    def _scored(self, event: events.RoundScored) -> Iterator[Finding]:
+        corner, self.corner = self.corner, None
+        if corner is None:
+            yield self._finding("order", "a round is scored without a corner")
+        else:
+            self.dealer_next = corner[0].seat
+            yield from self._totals_differ(event, corner[1])
+        if self._rules().next_dealer == NextDealer.NEXT_SEAT:
+            self.dealer_next = self._seat_after(self.dealer)
+        yield from self._round_over(event)
+
+    def _void(self, event: events.RoundVoid) -> Iterator[Finding]:
+        rules = self._rules()
+        fine = rules.idle_fine if rules.void_penalty == VoidPenalty.IDLE else 0
+        fined = [scores.total(rules, score, -fine) for score in self.scores]
+        choices = zip(event.totals, self.scores, fined, strict=False)
+        if not all(after in (before, lower) for after, before, lower in choices):
+            yield self._finding("score", f"a void round cannot bring {event.deltas}")
+        yield from self._totals_differ(event, list(event.totals))
+        self.dealer_next = self.dealer
+        yield from self._round_over(event)
+
+    def _totals_differ(
+        self, event: events.RoundScored | events.RoundVoid, totals: list[int]
+    ) -> Iterator[Finding]:
+        deltas = [after - before for after, before in zip(totals, self.scores, strict=False)]
+        if (list(event.totals), list(event.deltas)) != (totals, deltas):
+            shown = f"{list(event.deltas)} to {list(event.totals)}"
+            yield self._finding("score", f"brings {shown}, should be {deltas} to {totals}")
+
+    def _round_over(self, event: events.RoundScored | events.RoundVoid) -> Iterator[Finding]:
+        if event.round != self.round:
+            yield self._finding("order", f"round {event.round} ends in round {self.round}")
+        yield from self._proof_differs(event)
+        self.scores = list(event.totals)
+        self.open, self.offers, self.hands = False, {}, {}
+
+    def _proof_differs(self, event: events.RoundScored | events.RoundVoid) -> Iterator[Finding]:
+        if event.seed != self.seed or sha256(event.seed).digest() != self.commitment:
+            yield self._finding("commitment", "the seed published is not the one committed to")
+        if event.nonces != self._dealt_nonces:
+            yield self._finding("commitment", "the nonces published are not those that were sent")
+
+    def _ended(self, event: events.GameEnded) -> Iterator[Finding]:
+        if list(event.totals) != self.scores:
+            yield self._finding("score", f"totals {list(event.totals)}, should be {self.scores}")
+        if len(event.places) != len(self.scores):
+            yield self._finding("score", "not every seat has a place")
+            return
+        if event.end == End.WON and not any(
+            place == 1 and score >= self._rules().target
+            for place, score in zip(event.places, self.scores, strict=True)
+        ):
+            yield self._finding("score", "the winner has not reached the target")
+        for seat, other in permutations(self.playing, 2):
+            if {seat, other} & set(self.tied):
+                continue
+            if self.scores[seat] > self.scores[other] and event.places[seat] >= event.places[other]:
+                yield self._finding("score", f"seat {seat} is placed behind seat {other}")
+
+    def _book(self, seat: int, delta: int) -> None:
+        if 0 <= seat < len(self.scores):
+            self.scores[seat] = scores.total(self._rules(), self.scores[seat], delta)
+
+
+_BOOKINGS: Final[dict[type, Callable[[Ledger, Any], Iterator[Finding]]]] = {
+    events.TableOpened: Ledger._opened,
+    events.ReadyGiven: Ledger._ready,
+    events.Committed: Ledger._committed,
+    events.Dealt: Ledger._dealt,
+    events.ExchangeOpened: Ledger._exchange_opened,
+    events.OfferOpened: Ledger._offer_opened,
+    events.OfferEnded: Ledger._offer_ended,
+    events.Traded: Ledger._traded,
+    events.BellRefused: Ledger._bell_refused,
+    events.Cornered: Ledger._cornered,
+    events.RoundScored: Ledger._scored,
+    events.RoundVoid: Ledger._void,
+    events.GameEnded: Ledger._ended,
+}
+"""Events of seats and streams move no card and no point: the engine's own replay covers them."""

@@ -1,0 +1,53 @@
+"""`pit serve archiver`: copies the event streams into records until told to stop."""
+
+import signal
+from threading import Event
+from types import FrameType
+
+import structlog
+
+from services.archive import keys
+from services.archive.archiver import Archiver
+from services.archive.copier import HistoryLost, ShardCopier
+from services.archive.directory import ArchiveBusy, DirectoryArchive
+from services.log.redis import RedisReaderLog
+from services.settings import Settings
+
+log = structlog.get_logger()
+
+
+def run(settings: Settings) -> int:
+    """Copy until SIGTERM or SIGINT; then bring what is left to disk. Gives the exit code.
+
+    Raises `SettingsProblem`, and what the log raises when the store is not ours.
+    """
+    stop = Event()
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    signal.signal(signal.SIGTERM, on_signal)
+    signal.signal(signal.SIGINT, on_signal)
+    key = keys.private_key(settings.archive_key.get_secret_value())
+    root = settings.archive_directory
+    try:
+        archive = DirectoryArchive(root, writing=True)
+    except ArchiveBusy as error:
+        log.error("archive_busy", reason=str(error))
+        return 1
+    keys.publish(key, root)
+    source = RedisReaderLog(settings.redis_url)
+    try:
+        meta = source.meta()
+        copiers = [
+            ShardCopier(shard, meta.store_id, archive, source, key) for shard in range(meta.shards)
+        ]
+        log.info("archiving", directory=str(root), shards=meta.shards)
+        Archiver(copiers, archive, settings.archive_days).run(stop)
+    except HistoryLost as error:
+        log.error("history_lost", reason=str(error))
+        return 1
+    finally:
+        source.close()
+        archive.close()
+    return 0

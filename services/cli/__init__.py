@@ -1,0 +1,1 @@
+"""`pit`: everything a person or a supervisor starts."""

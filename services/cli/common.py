@@ -1,0 +1,87 @@
+"""What several commands need: settings, store and archive, opened or explained."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from services.cli.failures import Exit, Failure
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    from services.log.port import ReaderLog
+    from services.settings import Settings
+
+NO_STORE = Failure(
+    Exit.USAGE,
+    "no store is named",
+    "PIT_REDIS_URL is not set",
+    "set it, for example PIT_REDIS_URL=redis://127.0.0.1:6379/0; `pit demo` needs none",
+)
+
+
+def load_settings() -> "Settings":
+    from services.settings import SettingsProblem, load
+
+    try:
+        return load()
+    except SettingsProblem as problem:
+        raise settings_failure(str(problem)) from None
+
+
+def settings_failure(problem: str) -> Failure:
+    return Failure(
+        Exit.USAGE, "the environment is not right", problem.replace("\n", "\n          ")
+    )
+
+
+@contextmanager
+def explained_store() -> Iterator[None]:
+    """Turn what the log raises into failures that say what to do."""
+    from services.log.port import StoreChanged, Unavailable
+
+    try:
+        yield
+    except StoreChanged as error:
+        raise Failure(
+            Exit.UNREACHABLE,
+            "this is not a store of the exchange, or no longer the one it was",
+            str(error) or "`pit:meta` is missing or changed",
+            "for a new store run `pit store init`; if games were there, restore a backup instead",
+        ) from None
+    except Unavailable as error:
+        raise Failure(
+            Exit.UNREACHABLE,
+            "the store cannot be reached",
+            str(error),
+            "see that the server runs and that PIT_REDIS_URL names it",
+        ) from None
+
+
+@contextmanager
+def opened_log(url: str) -> Iterator["ReaderLog | None"]:
+    """A reader of the live log, `None` where no store is named."""
+    if not url:
+        yield None
+        return
+    from services.log.redis import RedisReaderLog
+
+    with explained_store():
+        log = RedisReaderLog(url)
+        try:
+            yield log
+        finally:
+            log.close()
+
+
+def public_key(settings: "Settings", path: Path | None) -> "Ed25519PublicKey | None":
+    """The key that seals are checked with: a pinned one, else the one beside the archive."""
+    from services.archive import keys
+
+    if path is None:
+        return keys.public_key(settings.archive_directory)
+    key = keys.parse_public_key(path)
+    if key is None:
+        raise Failure(Exit.USAGE, f"{path} holds no public key", "64 hex digits are expected", "")
+    return key

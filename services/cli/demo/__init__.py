@@ -1,0 +1,1 @@
+"""`pit demo`: the whole exchange as child processes, watched and checked from the log."""

@@ -1,0 +1,164 @@
+"""The exchange itself: server and child processes, started and ended in the right order."""
+
+import os
+import time
+
+from services.cli.common import explained_store
+from services.cli.demo import secrets
+from services.cli.demo.children import Child, end_all
+from services.cli.demo.plan import Plan
+from services.cli.failures import Exit, Failure
+from services.log.port import Meta
+from services.log.redis import RedisOwnerLog
+from services.log.server import EmbeddedServer, ServerNotStarted
+from services.log.store import Unfit, fitness, init_store, require_fit
+
+START_S = 20.0
+"""All processes together are up in about two seconds; a loaded machine takes longer."""
+POLL_S = 0.05
+
+
+class Exchange:
+    """Everything that runs besides the demo itself."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.url = plan.settings.redis_url
+        self.meta = Meta(0, 0, "")
+        self.banner = ""
+        """Which server is used, and what it promises."""
+        self.archive_root = plan.data / "archive"
+        self.report_path = plan.data / "bots.json"
+        self.matchers: dict[str, Child] = {}
+        self._logs = plan.data / "logs"
+        self._server: EmbeddedServer | None = None
+        self._gateway: Child | None = None
+        self._archiver: Child | None = None
+        self._bots: Child | None = None
+
+    def start(self) -> None:
+        """Start all but the bots, and wait until players can be served."""
+        self._logs.mkdir(parents=True, exist_ok=True)
+        self.report_path.unlink(missing_ok=True)
+        self.banner = self._start_server()
+        environment = self._environment()
+        for number in range(1, self.plan.matchers + 1):
+            name = f"matcher-{number}"
+            child = self._child(name, ["matcher"], environment | {"PIT_NAME": name})
+            self.matchers[name] = child
+        self._gateway = self._child("gateway", ["gateway"], environment)
+        self._archiver = self._child("archiver", ["archiver"], environment)
+        for child in self._running():
+            child.start()
+        self._wait_until_served()
+
+    def start_bots(self) -> None:
+        if not self.plan.bots:
+            return
+        plan = self.plan
+        arguments = ["bots", "--tables", str(plan.tables), "--seats", str(plan.seats)]
+        environment = self._environment() | {
+            "PIT_PACE": plan.pace,
+            "PIT_REPORT": str(self.report_path),
+        }
+        self._bots = self._child("bots", [*arguments, "--rules", plan.rules], environment)
+        self._bots.start()
+
+    def check_children(self) -> None:
+        """Raises `Failure` when one of them has ended."""
+        for child in self._running():
+            if child.ended() is not None:
+                raise child.failure()
+
+    def owners(self) -> dict[int, bytes]:
+        """The nonce under which each shard is owned just now."""
+        log = RedisOwnerLog(self.url)
+        try:
+            leases = log.leases(range(self.meta.shards))
+        finally:
+            log.close()
+        return {shard: lease.owner for shard, lease in enumerate(leases) if lease is not None}
+
+    def end_players(self) -> None:
+        """End in order: bots, gateway, matchers, and last the archiver, which copies the rest."""
+        for rank in ([self._bots], [self._gateway], [*self.matchers.values()], [self._archiver]):
+            end_all([child for child in rank if child is not None])
+
+    def end(self) -> None:
+        """End whatever still runs; harmless when nothing does."""
+        self.end_players()
+        if self._server is not None:
+            self._server.stop()
+
+    def _start_server(self) -> str:
+        plan = self.plan
+        if not self.url:
+            durability = plan.settings.durability
+            try:
+                server = EmbeddedServer(plan.data / "server", plan.store_port, durability)
+                self._server = server.start()
+            except ServerNotStarted as error:
+                raise Failure(Exit.UNREACHABLE, "no embedded server", str(error)) from None
+            self.url = server.url
+        with explained_store():
+            self.meta = init_store(self.url)
+            try:
+                require_fit(self.url)
+            except Unfit as error:
+                raise Failure(
+                    Exit.UNREACHABLE, "this server cannot hold the log", str(error)
+                ) from None
+            fit = fitness(self.url)
+        kind = "embedded " if self._server is not None else ""
+        return f"{kind}{fit.server}, durability {fit.durability}: {fit.promise}"
+
+    def _environment(self) -> dict[str, str]:
+        plan = self.plan
+        own = {name: text for name, text in os.environ.items() if not name.startswith("PIT_")}
+        return (
+            own
+            | secrets.environment(plan.data)
+            | {
+                "PIT_REDIS_URL": self.url,
+                "PIT_DATA": str(plan.data),
+                "PIT_BIND": plan.settings.bind,
+                "PIT_PORT_BASE": str(plan.port_base),
+            }
+        )
+
+    def _child(self, name: str, arguments: list[str], environment: dict[str, str]) -> Child:
+        return Child(name, arguments, environment, self._logs)
+
+    def _running(self) -> list[Child]:
+        others = (self._gateway, self._archiver, self._bots)
+        return [*self.matchers.values(), *(child for child in others if child is not None)]
+
+    def _wait_until_served(self) -> None:
+        until_s = time.monotonic() + START_S
+        waiting_for = "the matchers to own all shards"
+        while time.monotonic() < until_s:
+            self.check_children()
+            if len(self.owners()) == self.meta.shards:
+                waiting_for = "the gateway to serve"
+                if self._gateway_serves():
+                    return
+            time.sleep(POLL_S)
+        raise Failure(
+            Exit.CHILD_ENDED,
+            f"waited {START_S:.0f} s in vain for {waiting_for}",
+            "",
+            f"the logs are in {self._logs}",
+        )
+
+    def _gateway_serves(self) -> bool:
+        import grpc
+        from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+        target = f"{self.plan.settings.bind}:{self.plan.gateway_port}"
+        with grpc.insecure_channel(target) as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            try:
+                answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=1.0)
+            except grpc.RpcError:
+                return False
+        return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)

@@ -1,0 +1,110 @@
+"""Follows all event streams while the demo plays: figures for the screen, and takeovers."""
+
+import asyncio
+import time
+from hashlib import sha256
+from statistics import median
+
+from services.archive.frames import id_order
+from services.cli.demo.tally import TableTally
+from services.log.codec import Undecodable, unpack_record
+from services.log.port import GatewayLog, OutEntry, Unavailable
+
+BLOCK_MS = 500
+RETRY_S = 0.2
+OWNER_BYTES = 6
+"""An owner's nonce begins with so many bytes of the hash of its matcher's name."""
+
+
+def owner_mark(matcher: str) -> bytes:
+    """What every nonce of the matcher with this name begins with."""
+    return sha256(matcher.encode()).digest()[:OWNER_BYTES]
+
+
+class Takeovers:
+    """How long each shard of a killed matcher stood still: from the kill to the first entry its
+    next owner committed."""
+
+    def __init__(self) -> None:
+        self.waits_ms: list[float] = []
+        self._pending: dict[int, tuple[float, set[bytes]]] = {}
+        """By shard: when its owner was killed, and the nonces of those killed since."""
+
+    def killed(self, nonces: dict[int, bytes], at_s: float) -> None:
+        """A matcher that owned these shards under these nonces is gone."""
+        for shard, nonce in nonces.items():
+            since_s, dead = self._pending.get(shard, (at_s, set()))
+            self._pending[shard] = since_s, dead | {nonce}
+
+    def seen(self, shard: int, entry: OutEntry, at_s: float) -> None:
+        """An entry came; a barrier (number 0) is not yet a commit."""
+        pending = self._pending.get(shard)
+        if pending is None or entry.nonce in pending[1] or entry.id.endswith("-0"):
+            return
+        del self._pending[shard]
+        self.waits_ms.append((at_s - pending[0]) * 1_000)
+
+    def waiting_ms(self, at_s: float) -> list[float]:
+        """Shards that still stand still, and for how long so far."""
+        return [(at_s - since_s) * 1_000 for since_s, _ in self._pending.values()]
+
+    def summary(self, at_s: float) -> dict[str, float]:
+        waits = self.waits_ms + self.waiting_ms(at_s)
+        if not waits:
+            return {"p50": 0.0, "max": 0.0}
+        return {"p50": round(median(waits), 1), "max": round(max(waits), 1)}
+
+
+class Follower:
+    """Everything the screen shows of the log."""
+
+    def __init__(self, log: GatewayLog, shards: int) -> None:
+        self.tables: dict[str, TableTally] = {}
+        self.takeovers = Takeovers()
+        self.owners: dict[int, bytes] = {}
+        """By shard, the beginning of the nonce that wrote its newest entry."""
+        self.now_ms: dict[int, int] = {}
+        """By shard, log time of its newest entry."""
+        self.lag_ms: dict[int, float] = {}
+        """By shard, how long the newest command waited in the store for its effect to be seen."""
+        self._log = log
+        self._after = dict.fromkeys(range(shards), "0-0")
+
+    async def begin(self) -> None:
+        """Begin after what is there already."""
+        for shard in self._after:
+            newest = await self._log.newest(shard)
+            if newest is not None:
+                self._after[shard] = newest.id
+                self._owned(shard, newest)
+
+    async def run(self) -> None:
+        """Follow until cancelled."""
+        while True:
+            try:
+                news = await self._log.read(self._after, BLOCK_MS)
+            except Unavailable:
+                await asyncio.sleep(RETRY_S)
+                continue
+            at_s = time.monotonic()
+            for shard, entries in news.items():
+                for entry in entries:
+                    self._take(shard, entry, at_s)
+
+    def _take(self, shard: int, entry: OutEntry, at_s: float) -> None:
+        self._after[shard] = entry.id
+        self._owned(shard, entry)
+        self.takeovers.seen(shard, entry, at_s)
+        if entry.chunks:
+            self.lag_ms[shard] = max(0.0, time.time() * 1_000 - id_order(entry.position.entry)[0])
+        for chunk in entry.chunks:
+            try:
+                record = unpack_record(chunk.table, chunk.body)
+            except Undecodable:
+                continue  # the audit at the end says so
+            tally = self.tables.setdefault(chunk.table, TableTally(chunk.table))
+            tally.take(record, entry.now_ms)
+
+    def _owned(self, shard: int, entry: OutEntry) -> None:
+        self.owners[shard] = entry.nonce[:OWNER_BYTES]
+        self.now_ms[shard] = max(entry.now_ms, self.now_ms.get(shard, 0))

@@ -1,0 +1,42 @@
+"""Kills matchers under play and starts them again, to show that play goes on."""
+
+import asyncio
+import time
+
+from services.cli.demo.exchange import Exchange
+from services.cli.demo.follow import OWNER_BYTES, Takeovers, owner_mark
+from services.log.port import LogError
+
+
+class Killer:
+    """`kill` is what the key k and `--kill-every` do."""
+
+    def __init__(self, exchange: Exchange, takeovers: Takeovers) -> None:
+        self.kills = 0
+        self._exchange = exchange
+        self._takeovers = takeovers
+
+    async def run(self, every_s: float) -> None:
+        """Kill every so often until cancelled."""
+        while True:
+            await asyncio.sleep(every_s)
+            await asyncio.to_thread(self.kill)
+
+    def kill(self) -> str:
+        """SIGKILL the matcher that owns most shards, then start it again; its name, or empty."""
+        owned: dict[str, dict[int, bytes]] = {name: {} for name in self._exchange.matchers}
+        marks = {owner_mark(name): name for name in owned}
+        try:
+            for shard, nonce in self._exchange.owners().items():
+                name = marks.get(nonce[:OWNER_BYTES])
+                if name is not None:
+                    owned[name][shard] = nonce
+        except LogError:
+            return ""
+        victim = max(owned, key=lambda name: len(owned[name]))
+        if not owned[victim]:
+            return ""
+        self._takeovers.killed(owned[victim], time.monotonic())
+        self._exchange.matchers[victim].kill_and_start()
+        self.kills += 1
+        return victim

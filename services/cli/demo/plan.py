@@ -1,0 +1,114 @@
+"""What a demo is to do, checked before anything is started."""
+
+import socket
+import tempfile
+from pathlib import Path
+
+from engine.rules import PRESETS
+from engine.value import value
+from services.cli.common import load_settings
+from services.cli.failures import Exit, Failure
+from services.settings import Settings
+
+STORE_PORT = 79
+"""Distance of the embedded server's port from the first."""
+
+
+@value
+class Plan:
+    """A demo, settled: everything below is possible."""
+
+    settings: Settings
+    data: Path
+    temporary: bool
+    """Whether `data` goes away at the end: a timed run without --data leaves nothing behind."""
+    port_base: int
+    tables: int
+    seats: int
+    rules: str
+    duration_s: float
+    """0: until the person at the terminal quits."""
+    as_json: bool
+    pace: str
+    bots: bool
+    matchers: int
+    kill_every_s: float
+
+    @property
+    def gateway_port(self) -> int:
+        return self.port_base
+
+    @property
+    def store_port(self) -> int:
+        return self.port_base + STORE_PORT
+
+
+def plan(
+    *,
+    tables: int,
+    seats: int,
+    rules: str,
+    duration_s: float,
+    as_json: bool,
+    pace: str,
+    bots: bool,
+    data: Path | None,
+    port_base: int | None,
+    matchers: int,
+    kill_every_s: float,
+) -> Plan:
+    """Settle a demo. Raises `Failure` where it could not run."""
+    settings = load_settings()
+    _check_rules(rules, seats)
+    temporary = data is None and duration_s > 0
+    if data is None:
+        data = Path(tempfile.mkdtemp(prefix="pit-demo-")) if temporary else settings.data
+    settled = Plan(
+        settings,
+        data.absolute(),
+        temporary,
+        port_base or settings.port_base,
+        tables,
+        seats,
+        rules,
+        duration_s,
+        as_json,
+        pace,
+        bots,
+        matchers,
+        kill_every_s,
+    )
+    _check_port(settings.bind, settled.gateway_port, "gRPC")
+    if not settings.redis_url:
+        _check_port(settings.bind, settled.store_port, "the embedded server")
+    return settled
+
+
+def _check_rules(rules: str, seats: int) -> None:
+    preset = PRESETS.get(rules)
+    if preset is None:
+        raise Failure(
+            Exit.USAGE, f"there is no rule set {rules!r}", "", f"one of: {', '.join(PRESETS)}"
+        )
+    if not preset.seats_min <= seats <= preset.seats_max:
+        raise Failure(
+            Exit.USAGE,
+            f"{seats} seats are not possible with {rules}",
+            f"it is played by {preset.seats_min} to {preset.seats_max}",
+            f"give --seats {preset.seats_min} to {preset.seats_max}, or other --rules",
+        )
+
+
+def _check_port(host: str, port: int, purpose: str) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise Failure(
+                Exit.IN_USE,
+                f"port {port} ({purpose}) is not free on {host}",
+                str(error),
+                "stop what uses it, or give another --port-base (for example "
+                f"--port-base {port // 100 * 100 + 1_000})",
+            ) from None

@@ -1,0 +1,160 @@
+"""The live screen: addresses first, then a line a table, then the exchange as a whole."""
+
+import asyncio
+import sys
+import termios
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich import box
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from services.cli.demo import report
+from services.cli.demo.exchange import Exchange
+from services.cli.demo.follow import Follower, owner_mark
+from services.cli.demo.kills import Killer
+from services.cli.demo.report import BotsReport
+from services.cli.demo.tally import TableTally, totals
+
+REFRESH_S = 0.5
+TABLES_SHOWN_MAX = 24
+"""More do not fit on a screen; the sums below are over all of them."""
+EVENT_WIDTH = 44
+
+
+async def run(view: "Screen", stop: asyncio.Event) -> None:
+    """Draw until cancelled; `k` kills a matcher, `q` quits."""
+    console = Console()
+    killing: set[asyncio.Task[Any]] = set()
+
+    def on_key(key: str) -> None:
+        if key == "q":
+            stop.set()
+        elif key == "k" and not killing:
+            task = asyncio.ensure_future(asyncio.to_thread(view.killer.kill))
+            killing.add(task)
+            task.add_done_callback(killing.discard)
+
+    with (
+        _keys(on_key),
+        Live(console=console, auto_refresh=False, screen=console.is_terminal) as live,
+    ):
+        while True:
+            live.update(view.draw(console.height), refresh=True)
+            await asyncio.sleep(REFRESH_S if console.is_terminal else 10 * REFRESH_S)
+
+
+@contextmanager
+def _keys(on_key: Any) -> Iterator[None]:
+    """Single keys of the terminal, where there is one."""
+    if not sys.stdin.isatty():
+        yield
+        return
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    loop = asyncio.get_running_loop()
+    tty.setcbreak(descriptor)
+    loop.add_reader(descriptor, lambda: on_key(sys.stdin.read(1)))
+    try:
+        yield
+    finally:
+        loop.remove_reader(descriptor)
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+class Screen:
+    """What is drawn, from the follower's figures and the bots' report."""
+
+    def __init__(self, exchange: Exchange, follower: Follower, killer: Killer) -> None:
+        self.killer = killer
+        self._plan = exchange.plan
+        self._exchange = exchange
+        self._follower = follower
+        self._names = {owner_mark(name): name for name in exchange.matchers}
+
+    def draw(self, height: int) -> Group:
+        bots = report.read(self._exchange.report_path)
+        playing = [table for table in self._follower.tables.values() if not table.over]
+        shown = playing[: max(1, min(TABLES_SHOWN_MAX, height - 14))]
+        return Group(
+            self._head(),
+            self._tables(shown, bots),
+            Text(f"... and {len(playing) - len(shown)} more" if len(playing) > len(shown) else ""),
+            self._sums(bots),
+            Text("k kills a matcher   q quits", style="dim"),
+        )
+
+    def _head(self) -> Text:
+        plan = self._plan
+        head = Text()
+        head.append(f"gRPC   {plan.settings.bind}:{plan.gateway_port}", style="bold")
+        head.append("   play with services.client, see its README\n")
+        head.append(f"store  {self._exchange.url}   data {plan.data}\n")
+        free = next((t for t in self._follower.tables.values() if not t.over and t.bots), None)
+        if free is not None:
+            head.append(f"free   tables/{free.name} seat {min(free.bots)}: ")
+            head.append("a stand-in plays it until you join\n")
+        head.append(f"{self._exchange.banner}. For development.", style="dim")
+        return head
+
+    def _tables(self, shown: list[TableTally], bots: BotsReport) -> Table:
+        grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        grid.add_column("table")
+        grid.add_column("owner")
+        for name in ("players", "round", "offers/s", "trades/s", "p99 ms"):
+            grid.add_column(name, justify="right")
+        grid.add_column("leader")
+        grid.add_column("last event", no_wrap=True, width=EVENT_WIDTH)
+        for table in shown:
+            mark = self._follower.owners.get(int(table.name[:2]), b"")
+            p99_ms = bots.tables.get(table.name, {}).get("p99")
+            grid.add_row(
+                table.name[:8],
+                self._names.get(mark, "-"),
+                f"{len(table.people)}+{table.seats - len(table.people)}",
+                str(table.round),
+                f"{table.rate('offers'):.1f}",
+                f"{table.rate('trades'):.1f}",
+                "-" if p99_ms is None else f"{p99_ms:.1f}",
+                _leader(table),
+                table.last_event,
+            )
+        return grid
+
+    def _sums(self, bots: BotsReport) -> Text:
+        sums = totals(list(self._follower.tables.values()))
+        takeovers = self._follower.takeovers
+        lag_ms = max(self._follower.lag_ms.values(), default=0)
+        line = (
+            f"sessions {bots.sessions}   trade p50 {bots.trade_ms['p50']:.1f} ms, "
+            f"p99 {bots.trade_ms['p99']:.1f} ms   lag {lag_ms:.0f} ms   "
+            f"errors {bots.errors}   retries {bots.retries}   resets {bots.resets}\n"
+            f"commands {sums.commands}   offers {sums.offers}   trades {sums.trades}   "
+            f"corners {sums.corners}   rounds {sums.rounds}   games {sums.games_finished}   "
+            f"kills {self.killer.kills}   takeovers {len(takeovers.waits_ms)}"
+        )
+        return Text(line)
+
+
+def _leader(table: TableTally) -> str:
+    if not table.scores or not any(table.scores):
+        return "-"
+    best = max(range(len(table.scores)), key=lambda seat: table.scores[seat])
+    return f"seat {best}: {table.scores[best]}"
+
+
+def print_summary(figures: dict[str, Any]) -> None:
+    """The end of a demo at a terminal."""
+    grid = Table(box=box.SIMPLE, show_header=False)
+    for name, figure in figures.items():
+        if name != "problems":
+            shown = figure
+            if isinstance(figure, dict):
+                shown = ", ".join(f"{part} {number}" for part, number in figure.items())
+            grid.add_row(name, str(shown))
+    Console().print(grid)

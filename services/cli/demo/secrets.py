@@ -1,0 +1,23 @@
+"""The demo's keys: made once a data directory, readable by its owner only."""
+
+import json
+import os
+import secrets
+from pathlib import Path
+
+FILE = "secrets.json"
+
+
+def environment(data: Path) -> dict[str, str]:
+    """`PIT_*` variables with the keys, made on first use."""
+    path = data / FILE
+    if not path.exists():
+        keys = {
+            "PIT_TOKEN_KEYS": f"demo:{secrets.token_hex(32)}",
+            "PIT_ARCHIVE_KEY": secrets.token_hex(32),
+        }
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            json.dump(keys, file)
+    found: dict[str, str] = json.loads(path.read_text())
+    return found

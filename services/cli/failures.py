@@ -1,0 +1,49 @@
+"""What goes wrong where a person looks: what, why, what to do, and the exit code."""
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Exit codes of `pit`; the same table stands in `services/cli/README.md` and `pit --help`."""
+
+    GOOD = 0
+    BUG = 1
+    USAGE = 2
+    UNREACHABLE = 3
+    CHECK_FAILED = 5
+    NOT_FOUND = 6
+    IN_USE = 7
+    CHILD_ENDED = 8
+    INTERRUPTED = 130
+
+
+MEANINGS = {
+    Exit.GOOD: "done, and every check held",
+    Exit.BUG: "a fault of ours; the traceback says where",
+    Exit.USAGE: "wrong arguments, or a PIT_* variable that is unknown or wrong",
+    Exit.UNREACHABLE: "the store cannot be reached, or is not a store of this exchange",
+    Exit.CHECK_FAILED: "verify found something, or the demo's play did not meet its checks",
+    Exit.NOT_FOUND: "no such game or table",
+    Exit.IN_USE: "a port or a directory is in use by another process",
+    Exit.CHILD_ENDED: "a process that the demo started ended by itself",
+    Exit.INTERRUPTED: "interrupted",
+}
+
+
+class Failure(Exception):
+    """An expected failure: printed as three short parts, never as a traceback."""
+
+    def __init__(self, code: Exit, what: str, why: str = "", remedy: str = "") -> None:
+        super().__init__(what)
+        self.code = code
+        self.what = what
+        self.why = why
+        self.remedy = remedy
+
+    def text(self) -> str:
+        lines = [f"pit: {self.what}"]
+        if self.why:
+            lines.append(f"  why:    {self.why}")
+        if self.remedy:
+            lines.append(f"  remedy: {self.remedy}")
+        return "\n".join(lines)

@@ -1,0 +1,216 @@
+"""The `pit` executable. Heavy imports happen inside the commands: `--help` answers at once."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from services.cli.failures import MEANINGS, Exit, Failure
+
+EPILOG = "\b\nExit codes:\n" + "\n".join(
+    f"  {int(code):>3}  {meaning}" for code, meaning in MEANINGS.items()
+)
+
+app = typer.Typer(
+    name="pit",
+    help="Pit Exchange: play, run and check an exchange for the card game Pit.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+serve_app = typer.Typer(no_args_is_help=True, help="Run one process of the exchange.")
+store_app = typer.Typer(no_args_is_help=True, help="Prepare a store.")
+table_app = typer.Typer(no_args_is_help=True, help="Look at tables and games.")
+app.add_typer(serve_app, name="serve")
+app.add_typer(store_app, name="store")
+app.add_typer(table_app, name="table")
+
+Pace = Literal["human", "max"]
+ParentOption = Annotated[int, typer.Option(hidden=True, help="End when this process is gone.")]
+KeyOption = Annotated[
+    Path | None,
+    typer.Option("--public-key", help="A pinned public key instead of the one beside the archive."),
+]
+
+
+@app.command()
+def demo(
+    *,
+    tables: Annotated[int, typer.Option(min=1, help="Tables kept in play.")] = 8,
+    seats: Annotated[int, typer.Option(min=3, max=8, help="Seats a table.")] = 4,
+    rules: Annotated[str, typer.Option(help="Preset of the rules.")] = "blitz",
+    duration: Annotated[float, typer.Option(min=0, help="Seconds; 0: until you quit.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="No screen; one JSON summary.")] = False,
+    pace: Annotated[Pace, typer.Option(help="Pace of the bots.")] = "human",
+    bots: Annotated[bool, typer.Option(help="Whether bots play.")] = True,
+    data: Annotated[
+        Path | None, typer.Option(help="Directory for everything; kept between runs.")
+    ] = None,
+    port_base: Annotated[int | None, typer.Option(help="First port.")] = None,
+    matchers: Annotated[int, typer.Option(min=1, max=16, help="Matcher processes.")] = 2,
+    kill_every: Annotated[
+        float, typer.Option(min=0, help="Kill a matcher every so many seconds; 0: never.")
+    ] = 0,
+) -> None:
+    """The whole exchange on this machine: embedded Valkey, matchers, gateway, archiver, bots."""
+    from services.cli.demo.plan import plan
+    from services.cli.demo.run import run
+
+    raise typer.Exit(
+        run(
+            plan(
+                tables=tables,
+                seats=seats,
+                rules=rules,
+                duration_s=duration,
+                as_json=json,
+                pace=pace,
+                bots=bots,
+                data=data,
+                port_base=port_base,
+                matchers=matchers,
+                kill_every_s=kill_every,
+            )
+        )
+    )
+
+
+@serve_app.command("matcher")
+def serve_matcher(with_parent: ParentOption = 0) -> None:
+    """Own shards: decide commands, write events."""
+    from services.cli.serve import serve
+
+    raise typer.Exit(serve("matcher", with_parent))
+
+
+@serve_app.command("gateway")
+def serve_gateway(with_parent: ParentOption = 0) -> None:
+    """Serve players over gRPC."""
+    from services.cli.serve import serve
+
+    raise typer.Exit(serve("gateway", with_parent))
+
+
+@serve_app.command("archiver")
+def serve_archiver(with_parent: ParentOption = 0) -> None:
+    """Copy the event streams into records on disk, and sign finished games."""
+    from services.cli.serve import serve
+
+    raise typer.Exit(serve("archiver", with_parent))
+
+
+@serve_app.command("bots")
+def serve_bots(
+    *,
+    tables: Annotated[int, typer.Option(min=0, help="Tables for bots alone, kept in play.")] = 0,
+    seats: Annotated[int, typer.Option(min=3, max=8, help="Seats of those tables.")] = 4,
+    rules: Annotated[str, typer.Option(help="Preset of those tables.")] = "blitz",
+    strategy: Annotated[str, typer.Option(help="How they play.")] = "mixed",
+    skill: Annotated[float, typer.Option(min=0, max=1, help="How well.")] = 1.0,
+    with_parent: ParentOption = 0,
+) -> None:
+    """Play wherever a seat wants a bot."""
+    from services.cli.serve import serve
+
+    options = {
+        "keep_tables": tables,
+        "seats": seats,
+        "rules": rules,
+        "strategy": strategy,
+        "skill": skill,
+    }
+    raise typer.Exit(serve("bots", with_parent, **options))
+
+
+@store_app.command("init")
+def store_init(
+    shards: Annotated[int, typer.Option(min=1, max=100, help="Never changed afterwards.")] = 16,
+) -> None:
+    """Write `pit:meta` into a new store; harmless when it is there already."""
+    from services.cli.store import init
+
+    init(shards)
+
+
+@table_app.command("list")
+def table_list(
+    everything: Annotated[bool, typer.Option("--all", help="Games in the archive, too.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Tables in play."""
+    from services.cli.tables import list_tables
+
+    list_tables(everything, json)
+
+
+@table_app.command("show")
+def table_show(
+    game: str,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """One table as a spectator may see it: rules, seats, scores, phase."""
+    from services.cli.tables import show_table
+
+    show_table(game, json)
+
+
+@table_app.command("replay")
+def table_replay(
+    game: str,
+    seat: Annotated[int | None, typer.Option(help="As this seat saw it.")] = None,
+    all_hands: Annotated[bool, typer.Option("--all-hands", help="With every card.")] = False,
+    speed: Annotated[
+        float, typer.Option(min=0, help="1: as fast as it was played; 0: at once.")
+    ] = 0,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """A game as it was played, from its records."""
+    from services.cli.replay import replay
+
+    replay(game, seat, all_hands, speed, json)
+
+
+@app.command()
+def verify(
+    game: Annotated[str, typer.Argument(help="Name of a game.")] = "",
+    everything: Annotated[bool, typer.Option("--all", help="Every game there is.")] = False,
+    key: KeyOption = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Prove deal, order, conservation and score of a game from its records alone."""
+    from services.cli.verify import verify_all, verify_one
+
+    if bool(game) == everything:
+        raise Failure(Exit.USAGE, "name one game, or give --all", "", "see `pit verify --help`")
+    raise typer.Exit(verify_all(key, json) if everything else verify_one(game, key, json))
+
+
+@app.command()
+def config(
+    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """The settings in force, secrets masked."""
+    from services.cli.config import show
+
+    show(json)
+
+
+def main() -> None:
+    """Run `pit`; expected failures become three lines and their exit code."""
+    try:
+        app()
+    except Failure as failure:
+        print(failure.text(), file=sys.stderr)
+        sys.exit(failure.code)
+    except KeyboardInterrupt:
+        sys.exit(Exit.INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(Exit.GOOD)
+
+
+if __name__ == "__main__":
+    main()

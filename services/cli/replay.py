@@ -1,0 +1,84 @@
+"""`pit table replay`: a game as it was played."""
+
+import json
+import time
+from dataclasses import fields
+from typing import Any
+
+from engine.commands import NOBODY
+from engine.events import Event, Note
+from engine.view import view
+from services.archive.directory import DirectoryArchive
+from services.archive.source import Game, find
+from services.cli.common import load_settings, opened_log, public_key
+from services.cli.failures import Exit, Failure
+from services.cli.story import Story
+from services.cli.verify import not_found
+from services.log.codec import Undecodable, unpack_record
+
+
+def load_game(name: str) -> Game:
+    """A game from archive and live log. Raises `Failure` where there is none."""
+    settings = load_settings()
+    with opened_log(settings.redis_url) as log:
+        archive = DirectoryArchive(settings.archive_directory)
+        game = find(name, archive, public_key(settings, None), log)
+    if not game.records:
+        raise not_found(name, str(settings.archive_directory), bool(settings.redis_url))
+    return game
+
+
+def numbered_events(game: Game) -> list[tuple[int, Event]]:
+    """Every event with its number. Raises `Failure` where a record cannot be decoded."""
+    numbered: list[tuple[int, Event]] = []
+    for kept in game.records:
+        try:
+            record = unpack_record(game.name, kept.record)
+        except Undecodable as error:
+            raise Failure(
+                Exit.CHECK_FAILED,
+                f"{game.name}: entry {kept.out_id} cannot be decoded",
+                error.reason,
+                f"`pit verify {game.name}` says more",
+            ) from None
+        happened = [item for item in record.items if not isinstance(item, Note)]
+        numbered.extend(enumerate(happened, record.first_seq))
+    return numbered
+
+
+def replay(name: str, seat: int | None, all_hands: bool, speed: float, as_json: bool) -> None:
+    """Print the game; as a spectator saw it unless told otherwise."""
+    if seat is not None and all_hands:
+        raise Failure(Exit.USAGE, "--seat and --all-hands exclude each other")
+    viewer = NOBODY if seat is None else seat
+    events = numbered_events(load_game(name))
+    story = Story()
+    first_ms = before_ms = 0
+    for seq, event in events:
+        at_ms = getattr(event, "at_ms", before_ms)
+        first_ms = first_ms or at_ms
+        if speed and before_ms:
+            time.sleep(max(0, at_ms - before_ms) / 1_000 / speed)
+        before_ms = at_ms
+        seen = event if all_hands else view(event, viewer)
+        if as_json:
+            print(json.dumps(_plain_event(seq, seen), default=bytes.hex), flush=bool(speed))
+        else:
+            _print_lines(seq, at_ms - first_ms, story.lines(seen), flush=bool(speed))
+
+
+def _print_lines(seq: int, since_ms: int, lines: list[str], *, flush: bool) -> None:
+    minutes, milliseconds = divmod(since_ms, 60_000)
+    margin = f"{minutes:>3}:{milliseconds / 1_000:06.3f} {seq:>5}  "
+    for number, line in enumerate(lines):
+        print((margin if number == 0 else " " * len(margin)) + line, flush=flush)
+
+
+def _plain_event(seq: int, event: Event) -> dict[str, Any]:
+    shown: dict[str, Any] = {"seq": seq, "event": type(event).__name__}
+    for field in fields(event):
+        content = getattr(event, field.name)
+        if field.name == "rules":
+            content = {switch.name: getattr(content, switch.name) for switch in fields(content)}
+        shown[field.name] = content
+    return shown

@@ -1,0 +1,127 @@
+"""`pit table list` and `pit table show`."""
+
+import asyncio
+import json
+from typing import Any
+
+from engine.commands import NOBODY
+from engine.rules import preset_name, rules_hash
+from engine.shown import Phase, TableView
+from engine.view import show
+from services.archive.audit import audit
+from services.archive.directory import DirectoryArchive
+from services.cli.common import explained_store, load_settings
+from services.cli.failures import Exit, Failure
+from services.cli.replay import load_game
+from services.log.codec import LobbyLine, unpack_lobby_line
+
+
+def list_tables(everything: bool, as_json: bool) -> None:
+    """Tables in the lobby, and with `everything` also games in the archive only."""
+    settings = load_settings()
+    lines = [_live(line) for line in _lobby(settings.redis_url)]
+    if everything:
+        known = {line["table"] for line in lines}
+        archive = DirectoryArchive(settings.archive_directory)
+        lines += [_archived(game) for game in archive.games() if game not in known]
+    elif not settings.redis_url:
+        raise Failure(
+            Exit.USAGE,
+            "no store is named, so there are no tables in play to list",
+            "PIT_REDIS_URL is not set",
+            "set it, or give --all for the games in the archive",
+        )
+    _print(lines, as_json)
+
+
+def show_table(name: str, as_json: bool) -> None:
+    """One table as a spectator may see it."""
+    verdict = audit(load_game(name))
+    view = show(verdict.table, NOBODY)
+    shown = _shown(view) | {"good": not verdict.findings}
+    if as_json:
+        print(json.dumps(shown))
+        return
+    print(f'{name}  "{view.display_name}"  {shown["rules"]}, {shown["phase"]}, round {view.round}')
+    print(f"{'seat':>4}  {'player':<24} {'score':>6} {'cards':>5} {'offer':>5}")
+    for seat, state in enumerate(view.seats):
+        if not state.dropped:
+            player = state.person or ("a bot" if state.bot else "free")
+            offer = state.offer_size or "-"
+            print(f"{seat:>4}  {player:<24} {state.score:>6} {state.cards:>5} {offer:>5}")
+    if verdict.findings:
+        raise Failure(
+            Exit.CHECK_FAILED, "the records do not hold", "", f"`pit verify {name}` says why"
+        )
+
+
+def _lobby(url: str) -> list[LobbyLine]:
+    if not url:
+        return []
+    from services.log.redis import RedisGatewayLog
+
+    async def read() -> list[LobbyLine]:
+        log = RedisGatewayLog(url)
+        try:
+            shards = (await log.meta()).shards
+            found = [await log.lobby(shard) for shard in range(shards)]
+        finally:
+            await log.close()
+        return [unpack_lobby_line(packed) for lines in found for _, packed in sorted(lines.items())]
+
+    with explained_store():
+        return asyncio.run(read())
+
+
+def _live(line: LobbyLine) -> dict[str, Any]:
+    people = sum(1 for person in line.persons if person)
+    return {
+        "table": line.table,
+        "name": line.display_name,
+        "rules": line.preset or line.rules_hash,
+        "phase": Phase(line.phase).name.lower(),
+        "round": line.round,
+        "seats": line.seats,
+        "people": people,
+        "bots": len(line.bots),
+    }
+
+
+def _archived(game: str) -> dict[str, Any]:
+    return {
+        "table": game,
+        "name": "",
+        "rules": "",
+        "phase": "archived",
+        "round": "",
+        "seats": "",
+        "people": "",
+        "bots": "",
+    }
+
+
+def _shown(view: TableView) -> dict[str, Any]:
+    return {
+        "table": view.table,
+        "name": view.display_name,
+        "rules": preset_name(view.rules) or rules_hash(view.rules),
+        "phase": Phase(view.phase).name.lower(),
+        "round": view.round,
+        "seq": view.seq,
+        "scores": [seat.score for seat in view.seats],
+        "people": [seat.person for seat in view.seats],
+        "bots": [number for number, seat in enumerate(view.seats) if seat.bot],
+    }
+
+
+def _print(lines: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        for line in lines:
+            print(json.dumps(line))
+        return
+    columns = ("table", "rules", "phase", "round", "seats", "people", "bots", "name")
+    rows = [columns, *(tuple(str(line[column]) for column in columns) for line in lines)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(columns))]
+    for row in rows:
+        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())

@@ -1,0 +1,81 @@
+"""`pit verify`: proves games from their records, or says loudly what is wrong."""
+
+import json
+from pathlib import Path
+
+from services.archive.audit import Verdict, audit
+from services.archive.directory import DirectoryArchive
+from services.archive.source import find, find_all
+from services.cli.common import load_settings, opened_log, public_key
+from services.cli.failures import Exit, Failure
+
+PROVEN = "deal, order, conservation and score proven"
+
+
+def verify_one(name: str, key_path: Path | None, as_json: bool) -> int:
+    """Verify one game; the exit code."""
+    settings = load_settings()
+    key = public_key(settings, key_path)
+    with opened_log(settings.redis_url) as log:
+        game = find(name, DirectoryArchive(settings.archive_directory), key, log)
+    if not game.records and not game.findings:
+        raise not_found(name, str(settings.archive_directory), bool(settings.redis_url))
+    verdict = audit(game)
+    _show(verdict, as_json)
+    return Exit.CHECK_FAILED if verdict.findings else Exit.GOOD
+
+
+def verify_all(key_path: Path | None, as_json: bool) -> int:
+    """Verify every game there is; the exit code."""
+    settings = load_settings()
+    key = public_key(settings, key_path)
+    games = broken = 0
+    with opened_log(settings.redis_url) as log:
+        for game in find_all(DirectoryArchive(settings.archive_directory), key, log):
+            verdict = audit(game)
+            games += 1
+            broken += bool(verdict.findings)
+            if as_json or verdict.findings:
+                _show(verdict, as_json)
+    if not as_json:
+        print(f"{games} games: {games - broken} good, {broken} FAILED")
+    return Exit.CHECK_FAILED if broken else Exit.GOOD
+
+
+def not_found(name: str, archive: str, live: bool) -> Failure:
+    where = f"the archive {archive}" + (" and the live log" if live else "")
+    return Failure(
+        Exit.NOT_FOUND,
+        f"no game {name}",
+        f"{where} have no record of it",
+        "`pit table list --all` shows the games there are; PIT_DATA or PIT_ARCHIVE says where",
+    )
+
+
+def _show(verdict: Verdict, as_json: bool) -> None:
+    if as_json:
+        findings = [[finding.kind, finding.seq, finding.text] for finding in verdict.findings]
+        fields = {
+            "game": verdict.game,
+            "good": not verdict.findings,
+            "events": verdict.events,
+            "finished": verdict.finished,
+            "sealed": verdict.sealed,
+            "findings": findings,
+        }
+        print(json.dumps(fields))
+        return
+    if not verdict.findings:
+        print(f"{verdict.game}: good. {verdict.events} events, {PROVEN}; {_seal(verdict)}")
+        return
+    print(f"{verdict.game}: FAILED, {len(verdict.findings)} finding(s)")
+    for finding in verdict.findings:
+        print(f"  event {finding.seq:>5}  {finding.kind:<12}  {finding.text}")
+
+
+def _seal(verdict: Verdict) -> str:
+    if verdict.sealed:
+        return "signed by the archive."
+    if verdict.finished:
+        return "over, not signed yet."
+    return "still in play, so not signed."
