@@ -1239,21 +1239,27 @@ class Committed(_message.Message):
     ROUND_FIELD_NUMBER: _builtins.int
     COMMITMENT_FIELD_NUMBER: _builtins.int
     NEXT_DEAL_AT_US_FIELD_NUMBER: _builtins.int
+    TIED_FIELD_NUMBER: _builtins.int
     round: _builtins.int
     commitment: _builtins.bytes
     """SHA-256 of the server's seed for the coming deal."""
     next_deal_at_us: _builtins.int
     """0 where the deal waits for all seats."""
+    @_builtins.property
+    def tied(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Seats among which the coming round decides the first place; none in an ordinary round."""
+
     def __init__(
         self,
         *,
         round: _builtins.int = ...,
         commitment: _builtins.bytes = ...,
         next_deal_at_us: _builtins.int = ...,
+        tied: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "next_deal_at_us", b"next_deal_at_us", "round", b"round"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "next_deal_at_us", b"next_deal_at_us", "round", b"round", "tied", b"tied"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
