@@ -10,15 +10,11 @@ from typing import Final
 
 import structlog
 
-from services import logs
-from services.log.port import StoreChanged
 from services.log.redis import RedisOwnerLog
 from services.matcher.crash import CrashPoints
 from services.matcher.matcher import Matcher
 from services.settings import Settings
 
-EXIT_STORE: Final = 3
-"""The store is not the one this process was started on, or was never set up."""
 EXIT_FORCED: Final = 130
 """A second signal: ended without handing over."""
 
@@ -40,9 +36,9 @@ class Stopping:
 
 
 def run(settings: Settings) -> int:
-    """Play until told to stop; the exit code."""
+    """Play until told to stop; the exit code. Raises `StoreChanged`, and `Unavailable` at start."""
     name = settings.name or f"{socket.gethostname()}-{os.getpid()}"
-    logs.configure(settings.log_format, process="matcher", name=name)
+    structlog.contextvars.bind_contextvars(name=name)
     stopping = Stopping()
     owner_log = RedisOwnerLog(settings.redis_url)
     try:
@@ -59,9 +55,6 @@ def run(settings: Settings) -> int:
         while not stopping.asked:
             matcher.step()
         matcher.stop()
-    except StoreChanged as changed:
-        log.error("wrong store", what=str(changed), fix="see `pit store init`")
-        return EXIT_STORE
     finally:
         owner_log.close()
     log.info("matcher stopped")

@@ -209,8 +209,7 @@ class Conductor:
         best = max(held, key=lambda lane: (held[lane], -lane))
         bull = count(seat.hand, BULL)
         if held[best] == 9 or (held[best] == 8 and bull):
-            if table.round_ends_at_ms and not seat.bell_locked_until_ms:
-                return commands.RingBell(**self.common(table, number), commodity=best)
+            return commands.RingBell(**self.common(table, number), commodity=best)
         if seat.offer_size and self.random.random() < 0.8:
             return None
         spare = [lane for lane in held if lane != best and held[lane]]
