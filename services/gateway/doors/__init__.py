@@ -1,0 +1,1 @@
+"""Doors: how the public API is reached. Thin; what they share is behind them."""

@@ -1,0 +1,1 @@
+"""The native door: gRPC by `grpc.aio`."""

@@ -1,0 +1,67 @@
+"""A `Play` call: bytes in call the session, the session calls `send`."""
+
+import asyncio
+from typing import Final
+
+import grpc
+
+from services.gateway.doors.grpc_aio.guard import Context
+from services.gateway.errors import Refused
+from services.gateway.session.core import Session
+
+LAST_WRITE_S: Final = 1.0
+"""How long the end of a stream waits for a message that is on its way."""
+
+
+class PlayCall:
+    """One stream as the session's door. One write at a time, as the library demands."""
+
+    def __init__(self, context: Context) -> None:
+        self.ready = True
+        self._context = context
+        self._session: Session | None = None
+        self._ended: asyncio.Future[Refused | None] = asyncio.get_running_loop().create_future()
+        self._writing: asyncio.Task[None] | None = None
+
+    async def serve(self, session: Session) -> Refused | None:
+        """Until the stream ends; how."""
+        self._session = session
+        reading = asyncio.create_task(self._read(session))
+        try:
+            refused = await self._ended
+            if self._writing is not None:
+                await asyncio.wait((self._writing,), timeout=LAST_WRITE_S)
+            return refused
+        finally:
+            session.closed()
+            reading.cancel()
+            if self._writing is not None:
+                self._writing.cancel()
+
+    async def _read(self, session: Session) -> None:
+        while not self._ended.done():
+            data = await self._context.read()
+            if data is grpc.aio.EOF:
+                break
+            session.receive(data)
+        session.closed()
+
+    # -------------------------------------------------------------- for the session
+
+    def send(self, message: bytes) -> None:
+        self.ready = False
+        self._writing = asyncio.create_task(self._write(message))
+
+    async def _write(self, message: bytes) -> None:
+        try:
+            await self._context.write(message)
+        except grpc.aio.BaseError:
+            self.end(None)
+            return
+        self.ready = True
+        if self._session is not None:
+            self._session.writable()
+
+    def end(self, refused: Refused | None) -> None:
+        if not self._ended.done():
+            self._ended.set_result(refused)

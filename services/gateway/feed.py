@@ -1,0 +1,220 @@
+"""One table's events on their way to those who follow it through this gateway."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from pit.v1 import play_pb2
+
+from engine import events
+from engine.commands import NOBODY, Detach
+from engine.events import Answered, Event, Record
+from engine.view import view
+from services.gateway import wire
+from services.gateway.convert.cards import Deck, deck_of
+from services.gateway.convert.events import HAS_OWN_PART, event_message, own_part
+from services.gateway.session.port import Viewer
+from services.log.codec import pack_command
+
+
+class TableFeed:
+    """Lives while somebody follows the table, waits for a seat of it, or for an answer."""
+
+    def __init__(
+        self,
+        table: str,
+        gateway: str,
+        names: Mapping[str, str],
+        submit: Callable[[str, bytes], None],
+    ) -> None:
+        self.table = table
+        self.epoch = b""
+        self.head_seq = 0
+        self._gateway = gateway
+        self._names = names
+        self._submit = submit
+        self._deck: Deck | None = None
+        self._viewers: list[Viewer] = []
+        self._seats: dict[int, Viewer] = {}
+        self._attaching: dict[bytes, Viewer] = {}
+        self._requests: dict[bytes, asyncio.Future[events.RequestAnswered]] = {}
+        self._answered: list[Viewer] = []
+
+    @property
+    def idle(self) -> bool:
+        return not (self._viewers or self._attaching or self._requests)
+
+    @property
+    def viewers(self) -> tuple[Viewer, ...]:
+        return tuple(self._viewers)
+
+    # -------------------------------------------------------------- who follows
+
+    def await_attach(self, viewer: Viewer) -> None:
+        """The next `Attached` or `AttachRefused` that names this viewer's stream is for it."""
+        self._attaching[viewer.stream] = viewer
+
+    def add(self, viewer: Viewer) -> None:
+        """From the next event on."""
+        if viewer not in self._viewers:
+            self._viewers.append(viewer)
+        if viewer.seat != NOBODY:
+            self._seats[viewer.seat] = viewer
+
+    def remove(self, viewer: Viewer) -> None:
+        self._attaching.pop(viewer.stream, None)
+        if viewer in self._viewers:
+            self._viewers.remove(viewer)
+        if self._seats.get(viewer.seat) is viewer:
+            del self._seats[viewer.seat]
+
+    def await_answer(self, request: bytes) -> "asyncio.Future[events.RequestAnswered]":
+        """The answer to a command with this request id. Shared by all who wait for it."""
+        future = self._requests.get(request)
+        if future is None:
+            future = self._requests[request] = asyncio.get_running_loop().create_future()
+        return future
+
+    def forget_request(self, request: bytes) -> None:
+        self._requests.pop(request, None)
+
+    # -------------------------------------------------------------- what happened
+
+    def deliver(self, record: Record, epoch: bytes) -> None:
+        """Pass one record on: answers and streams to whom they concern, events to everybody."""
+        self.epoch = epoch
+        seq = record.first_seq
+        for item in record.items:
+            note = _NOTES.get(type(item))
+            if note is not None:
+                note(self, item)
+                continue
+            self.head_seq = seq
+            if self._viewers:
+                self._pass_on(item, seq)  # type: ignore[arg-type]
+            seq += 1
+        if self._answered:
+            for viewer in self._answered:
+                viewer.record_done()
+            self._answered.clear()
+
+    def _pass_on(self, event: Event, seq: int) -> None:
+        public = self._public(event, seq)
+        shared = wire.item(public)
+        private = type(event) in HAS_OWN_PART
+        for viewer in tuple(self._viewers):
+            number = viewer.own_number(seq)
+            own = self._own(event, viewer.seat) if private else None
+            if number:
+                own = own or play_pb2.Own()
+                own.number = number
+            viewer.put_event(shared if own is None else wire.item(public, wire.own_field(own)))
+
+    def _public(self, event: Event, seq: int) -> bytes:
+        """The part shared by all, as the field of an item: built from the spectator's view."""
+        if type(event) is events.TableOpened:
+            self._deck = deck_of(event.rules)
+        message = event_message(view(event, NOBODY), seq, self._known_deck(), self._names)
+        return wire.public_field(play_pb2.PublicItem(event=message).SerializeToString())
+
+    def _own(self, event: Event, seat: int) -> play_pb2.Own | None:
+        return own_part(view(event, seat), seat, self._known_deck()) if seat != NOBODY else None
+
+    def _known_deck(self) -> Deck:
+        """Every viewer came by an `Attached` or saw the table opened: both tell the deck."""
+        assert self._deck is not None
+        return self._deck
+
+    def items(self, record: Record, after_seq: int, up_to_seq: int, viewer: Viewer) -> list[bytes]:
+        """Events of an old record as `viewer` sees them, with its own numbers."""
+        found: list[bytes] = []
+        numbers: dict[int, int] = {}
+        seq = record.first_seq
+        for item in record.items:
+            if type(item) is Answered:
+                if (item.seat, item.bot, item.generation) == (
+                    viewer.seat,
+                    viewer.bot,
+                    viewer.generation,
+                ) and not item.rejection:
+                    numbers[item.seq] = item.number
+                continue
+            if type(item) in _NOTE_TYPES:
+                continue
+            if after_seq < seq <= up_to_seq:
+                event: Event = item  # type: ignore[assignment]
+                own = self._own(event, viewer.seat) if type(event) in HAS_OWN_PART else None
+                if seq in numbers:
+                    own = own or play_pb2.Own()
+                    own.number = numbers[seq]
+                fields = [self._public(event, seq)]
+                if own is not None:
+                    fields.append(wire.own_field(own))
+                found.append(wire.item(*fields))
+            seq += 1
+        return found
+
+    # -------------------------------------------------------------- notes
+
+    def _on_answered(self, note: Answered) -> None:
+        viewer = self._seats.get(note.seat)
+        if viewer is not None and viewer.attach == note.attach:
+            viewer.answered(note)
+            self._answered.append(viewer)
+
+    def _on_request_answered(self, note: events.RequestAnswered) -> None:
+        future = self._requests.pop(note.request, None)
+        if future is not None and not future.done():
+            future.set_result(note)
+
+    def _on_attached(self, note: events.Attached) -> None:
+        self._deck = deck_of(note.shown.rules)
+        self.head_seq = note.shown.seq
+        holder = self._seats.get(note.seat)
+        if holder is not None and holder.stream != note.stream:
+            self.remove(holder)
+            holder.superseded()
+        if note.gateway != self._gateway:
+            return
+        viewer = self._attaching.pop(note.stream, None)
+        if viewer is None:
+            if holder is None or holder.stream != note.stream:
+                self._submit(self.table, pack_command(Detach(note.seat, note.attach)))
+                return
+            viewer = holder
+        viewer.attached(note)
+
+    def _on_attach_refused(self, note: events.AttachRefused) -> None:
+        if note.gateway == self._gateway:
+            viewer = self._attaching.pop(note.stream, None)
+            if viewer is not None:
+                viewer.attach_refused(note.rejection)
+
+    def _on_other_note(self, note: object) -> None:
+        """Of no concern to those who follow."""
+
+    # -------------------------------------------------------------- trouble
+
+    def history_lost(self) -> None:
+        """The log went back: everybody who follows needs a fresh start."""
+        for viewer in {
+            id(each): each for each in (*self._viewers, *self._attaching.values())
+        }.values():
+            viewer.history_lost()
+
+    def stopped(self) -> None:
+        """A record of this table is damaged: nobody knows how it goes on."""
+        for viewer in (*self._viewers, *self._attaching.values()):
+            viewer.table_stopped()
+
+
+_NOTES: Final[dict[type, Callable[[TableFeed, Any], None]]] = {
+    events.Answered: TableFeed._on_answered,
+    events.RequestAnswered: TableFeed._on_request_answered,
+    events.Attached: TableFeed._on_attached,
+    events.AttachRefused: TableFeed._on_attach_refused,
+    events.Detached: TableFeed._on_other_note,
+    events.Marked: TableFeed._on_other_note,
+    events.StreamsLost: TableFeed._on_other_note,
+}
+_NOTE_TYPES: Final = frozenset(_NOTES)

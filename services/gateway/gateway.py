@@ -1,0 +1,207 @@
+"""One gateway process: its sessions, and everything they share."""
+
+import asyncio
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import structlog
+
+from engine.events import Record
+from services.gateway.bot_seats import BotSeats
+from services.gateway.directory import Directory
+from services.gateway.errors import Refusal, Refused
+from services.gateway.feed import TableFeed
+from services.gateway.hub import ALIVE_EVERY_S, Hub
+from services.gateway.identity.service import REFRESH_S, IdentityService
+from services.gateway.identity.store import PeopleStore
+from services.gateway.identity.tokens import SignedTokens
+from services.gateway.lobby import LobbyService
+from services.gateway.names import NameBook
+from services.gateway.session.core import Session
+from services.gateway.session.limits import PUBLIC, Profile, profile_of
+from services.gateway.session.port import Door, Ending, Expiring, Flushed, Overdue, Receipt
+from services.gateway.session.rate import Bucket
+from services.gateway.session.roles import Caller
+from services.log.port import GatewayLog, LogError
+
+log = structlog.get_logger()
+
+TICK_S: Final = 1.0
+ACCEPTANCE_CHECK_S: Final = 0.05
+DRAIN_S: Final = 1.0
+"""From telling clients to go elsewhere until their streams are ended."""
+
+
+class Gateway:
+    """`services.gateway.session.port.Exchange` for the sessions of this process."""
+
+    def __init__(
+        self,
+        log_port: GatewayLog,
+        store: PeopleStore,
+        tokens: SignedTokens,
+        name: str,
+        shards: int,
+        people: Profile = PUBLIC,
+    ) -> None:
+        self.name = name
+        self.shards = shards
+        self.tokens: SignedTokens = tokens
+        self.draining = False
+        self._store = store
+        self._people = people
+        self._names = NameBook(store)
+        self.names: Mapping[str, str] = self._names
+        self.hub = Hub(log_port, name, shards, self._names)
+        directory = Directory(log_port, shards)
+        self.identity = IdentityService(tokens, store, self._names)
+        self.lobby = LobbyService(self.hub, directory, tokens, self._names)
+        self.bot_seats = BotSeats(directory, store, name)
+        self._sessions: dict[int, Session] = {}
+        self._streams: Counter[str] = Counter()
+        self._buckets: dict[str, Bucket] = {}
+        self._touched: list[Flushed] = []
+        self._expiring: list[Expiring] = []
+        self._raised: list[Caller] = []
+
+    # -------------------------------------------------------------- life
+
+    async def begin(self) -> None:
+        """Find the ends of the shards' histories. Raises `LogError`."""
+        await self.hub.begin()
+
+    async def run(self) -> None:
+        """Serve until cancelled. Ends in a group with `StoreChanged` on another store."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.hub.append_forever())
+            tasks.create_task(self.hub.follow_forever())
+            tasks.create_task(self.bot_seats.share_forever())
+            tasks.create_task(self._every(ALIVE_EVERY_S, self.hub.say_alive))
+            tasks.create_task(self._every(ACCEPTANCE_CHECK_S, self.hub.check_acceptances))
+            tasks.create_task(self._every(TICK_S, self.tick))
+            tasks.create_task(self._look_after_expiries())
+
+    @staticmethod
+    async def _every(seconds: float, act: Callable[[], None]) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            act()
+
+    def tick(self) -> None:
+        """What sessions do by the clock."""
+        now_s, wall_s = self.now_s(), self.wall_s()
+        for session in tuple(self._sessions.values()):
+            session.tick(now_s, wall_s)
+        for sign_in in [key for key, bucket in self._buckets.items() if bucket.full(now_s)]:
+            del self._buckets[sign_in]
+
+    async def drain(self) -> None:
+        """Tell every client to resume elsewhere, then end the streams."""
+        self.draining = True
+        for session in tuple(self._sessions.values()):
+            session.drain()
+        if self._sessions:
+            await asyncio.sleep(DRAIN_S)
+        for session in tuple(self._sessions.values()):
+            session.end(Refused(Refusal.DRAINING))
+        await self.hub.appended()
+
+    # -------------------------------------------------------------- sessions
+
+    def open(self, door: Door, caller: Caller) -> Session:
+        """A stream begins. Raises `Refused`."""
+        if self.draining:
+            raise Refused(Refusal.DRAINING)
+        streams_max = self.profile(caller).streams_max
+        if streams_max and self._streams[caller.sign_in] >= streams_max:
+            raise Refused(Refusal.TOO_MANY_STREAMS, max=streams_max)
+        session = Session(self, door, caller)
+        self._sessions[id(session)] = session
+        self._streams[caller.sign_in] += 1
+        return session
+
+    def session_ended(self, session: Ending) -> None:
+        del self._sessions[id(session)]
+        sign_in = session.caller.sign_in
+        self._streams[sign_in] -= 1
+        if not self._streams[sign_in]:
+            del self._streams[sign_in]
+        if session.table:
+            self.hub.release(session.table)
+
+    def profile(self, caller: Caller) -> Profile:
+        return profile_of(caller.role, self._people)
+
+    def new_stream(self) -> bytes:
+        return secrets.token_bytes(16)
+
+    def touched(self, session: Flushed) -> None:
+        if not self._touched:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._touched.append(session)
+
+    def flush(self) -> None:
+        """End of a turn of the loop: each session sends what has collected, in one message."""
+        sessions, self._touched = self._touched, []
+        sent_us, now_s = int(self.wall_s() * 1_000_000), self.now_s()
+        for session in sessions:
+            session.flush(sent_us, now_s)
+
+    def spend(self, caller: Caller) -> int:
+        profile = self.profile(caller)
+        if not profile.commands_per_s:
+            return 0
+        bucket = self._buckets.get(caller.sign_in)
+        if bucket is None:
+            bucket = self._buckets[caller.sign_in] = Bucket(profile, self.now_s())
+        return bucket.wait_ms(self.now_s())
+
+    # -------------------------------------------------------------- the table's side
+
+    def now_s(self) -> float:
+        return time.monotonic()
+
+    def wall_s(self) -> float:
+        return time.time()
+
+    def log_us(self, table: str) -> int:
+        return self.hub.log_us(table)
+
+    def feed(self, table: str) -> TableFeed:
+        return self.hub.feed(table)
+
+    def replay(self, table: str, seq: int, head_seq: int) -> list[Record] | None:
+        return self.hub.replay(table, seq, head_seq)
+
+    def submit(self, table: str, command: bytes, receipt: Receipt | None) -> None:
+        self.hub.submit(table, command, receipt)
+
+    def watch_acceptance(self, session: Overdue, number: int) -> None:
+        self.hub.watch_acceptance(session, number)
+
+    # -------------------------------------------------------------- expiry
+
+    def newer_expiry_wanted(self, session: Expiring) -> None:
+        self._expiring.append(session)
+
+    def expiry_raised(self, caller: Caller) -> None:
+        self._raised.append(caller)
+
+    async def _look_after_expiries(self) -> None:
+        """Streams of one sign-in live on, on any gateway, when one of them was refreshed."""
+        while True:
+            await asyncio.sleep(TICK_S)
+            try:
+                while self._raised:
+                    caller = self._raised[-1]
+                    await self._store.raise_expiry(caller.sign_in, caller.expires_s, REFRESH_S)
+                    self._raised.pop()
+                while self._expiring:
+                    session = self._expiring[-1]
+                    session.expiry_is(await self._store.newest_expiry(session.caller.sign_in))
+                    self._expiring.pop()
+            except LogError as error:
+                log.warning("expiries_unknown", error=type(error).__name__)

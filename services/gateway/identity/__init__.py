@@ -1,0 +1,1 @@
+"""Who somebody is: tokens, names, what is kept of a sign-in."""

@@ -1,0 +1,60 @@
+"""`IdentityService`: guests sign in, and stay signed in by refresh tokens used once each."""
+
+import json
+import secrets
+from hashlib import sha256
+from typing import Final
+
+from google.protobuf.duration_pb2 import Duration
+from pit.v1 import identity_pb2
+
+from services.gateway.errors import Refusal, Refused
+from services.gateway.identity.store import PeopleStore
+from services.gateway.identity.tokens import ACCESS_S, SignedTokens
+from services.gateway.names import NameBook, checked_name
+from services.gateway.resource_names import person_id, person_name
+from services.gateway.session.roles import Role
+
+REFRESH_S: Final = 30 * 24 * 3600
+REFRESH_CHARACTERS_MAX: Final = 128
+
+
+class IdentityService:
+    def __init__(self, tokens: SignedTokens, store: PeopleStore, names: NameBook) -> None:
+        self._tokens = tokens
+        self._store = store
+        self._names = names
+
+    async def sign_in_guest(
+        self, request: identity_pb2.SignInGuestRequest
+    ) -> identity_pb2.SignInGuestResponse:
+        name = checked_name(request.display_name, "display_name")
+        person = person_id(secrets.token_bytes(16))
+        await self._names.give(person, name)
+        sign_in = secrets.token_hex(16)
+        return identity_pb2.SignInGuestResponse(
+            person=person_name(person),
+            access_token=self._tokens.access(person, sign_in, Role.PLAYER),
+            access_expires_in=Duration(seconds=ACCESS_S),
+            refresh_token=await self._refresh_token(person, sign_in),
+        )
+
+    async def refresh(self, request: identity_pb2.RefreshRequest) -> identity_pb2.RefreshResponse:
+        token = request.refresh_token
+        content = None
+        if 1 <= len(token) <= REFRESH_CHARACTERS_MAX:
+            content = await self._store.take_refresh(sha256(token.encode()).hexdigest())
+        if content is None:
+            raise Refused(Refusal.INVALID_REFRESH_TOKEN)
+        person, sign_in = json.loads(content)
+        return identity_pb2.RefreshResponse(
+            access_token=self._tokens.access(person, sign_in, Role.PLAYER),
+            access_expires_in=Duration(seconds=ACCESS_S),
+            refresh_token=await self._refresh_token(person, sign_in),
+        )
+
+    async def _refresh_token(self, person: str, sign_in: str) -> str:
+        token = secrets.token_urlsafe(32)
+        digest = sha256(token.encode()).hexdigest()
+        await self._store.keep_refresh(digest, json.dumps([person, sign_in]), REFRESH_S)
+        return token

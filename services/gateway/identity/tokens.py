@@ -1,0 +1,134 @@
+"""Signed tokens: who a caller is, and which seat is whose.
+
+JWT, HS256 only. `PIT_TOKEN_KEYS` holds the live keys by `kid`, newest first: the first signs, all
+verify, so that keys are rotated without signing anybody out.
+"""
+
+import hmac
+import time
+from base64 import b32encode
+from hashlib import sha256
+from typing import Any, Final
+
+import jwt
+
+from services.gateway.errors import Refusal, Refused
+from services.gateway.resource_names import is_person
+from services.gateway.session.roles import Caller, Role, SeatClaim
+
+ALGORITHM: Final = "HS256"
+ACCESS_AUDIENCE: Final = "pit"
+SEAT_AUDIENCE: Final = "pit-seat"
+ACCESS_S: Final = 15 * 60
+SEAT_S: Final = 7 * 24 * 3600
+"""Longer than any game; the seat itself is checked against the table."""
+KEY_BYTES_MIN: Final = 32
+TOKEN_CHARACTERS_MAX: Final = 2_048
+SIGN_IN_CHARACTERS_MAX: Final = 64
+
+
+class BadKeys(ValueError):
+    """`PIT_TOKEN_KEYS` is not usable; the text says why."""
+
+
+def parse_keys(text: str) -> dict[str, bytes]:
+    """Keys by `kid`, in order. Raises `BadKeys`."""
+    keys: dict[str, bytes] = {}
+    for part in filter(None, text.split(",")):
+        kid, colon, digits = part.strip().partition(":")
+        try:
+            key = bytes.fromhex(digits)
+        except ValueError:
+            key = b""
+        if not colon or not kid.isalnum() or len(key) < KEY_BYTES_MIN or kid in keys:
+            raise BadKeys(
+                f"PIT_TOKEN_KEYS must be kid:hex,kid:hex with at least {KEY_BYTES_MIN} bytes a key"
+            )
+        keys[kid] = key
+    if not keys:
+        raise BadKeys("PIT_TOKEN_KEYS is empty: set kid:hex with 32 random bytes")
+    return keys
+
+
+class SignedTokens:
+    """Signs and verifies. Nothing is taken from a token before its signature holds."""
+
+    def __init__(self, keys: dict[str, bytes]) -> None:
+        self._keys = keys
+        self._signer = next(iter(keys))
+
+    def access(self, person: str, sign_in: str, role: Role, *, for_s: int = ACCESS_S) -> str:
+        claims = {"sub": person, "sid": sign_in, "role": role.value}
+        return self._sign(claims, ACCESS_AUDIENCE, for_s)
+
+    def seat(self, claim: SeatClaim) -> str:
+        claims = {"sub": claim.person, "tbl": claim.table, "seat": claim.seat, "bot": claim.bot}
+        return self._sign(claims, SEAT_AUDIENCE, SEAT_S)
+
+    def caller(self, access_token: str) -> Caller:
+        """Raises `Refused`."""
+        claims = self._verify(
+            access_token, ACCESS_AUDIENCE, ("exp", "aud", "sub", "sid", "role"), None
+        )
+        person, sign_in, role = claims["sub"], claims["sid"], claims["role"]
+        if (
+            not is_person(person)
+            or not isinstance(sign_in, str)
+            or not 1 <= len(sign_in) <= SIGN_IN_CHARACTERS_MAX
+            or not isinstance(role, str)
+            or role not in set(Role)
+        ):
+            raise Refused(Refusal.INVALID_TOKEN)
+        return Caller(person, sign_in, Role(role), float(claims["exp"]))
+
+    def seat_claim(self, seat_token: str) -> SeatClaim:
+        """Raises `Refused`."""
+        wrong = Refusal.INVALID_SEAT_TOKEN
+        needed = ("exp", "aud", "sub", "tbl", "seat", "bot")
+        claims = self._verify(seat_token, SEAT_AUDIENCE, needed, wrong)
+        person, table, seat, bot = (claims[name] for name in ("sub", "tbl", "seat", "bot"))
+        if not (
+            isinstance(person, str)
+            and isinstance(table, str)
+            and type(seat) is int
+            and type(bot) is bool
+        ):
+            raise Refused(wrong)
+        return SeatClaim(person, table, seat, bot)
+
+    def invite_code(self, table: str) -> str:
+        """Of a private table: derived, so that a repeated CreateTable shows the same one."""
+        digest = hmac.digest(self._keys[self._signer], b"invite " + table.encode(), sha256)
+        return f"{table}-{b32encode(digest).decode().lower()[:20]}"
+
+    def _sign(self, claims: dict[str, Any], audience: str, for_s: int) -> str:
+        now_s = int(time.time())
+        return jwt.encode(
+            claims | {"aud": audience, "iat": now_s, "exp": now_s + for_s},
+            self._keys[self._signer],
+            algorithm=ALGORITHM,
+            headers={"kid": self._signer},
+        )
+
+    def _verify(
+        self, token: str, audience: str, needed: tuple[str, ...], wrong: Refusal | None
+    ) -> dict[str, Any]:
+        """`wrong`: the one refusal for every fault; `None`: an expired token is told apart."""
+        try:
+            if len(token) > TOKEN_CHARACTERS_MAX:
+                raise jwt.InvalidTokenError
+            key = self._keys.get(jwt.get_unverified_header(token).get("kid", ""))
+            if key is None:
+                raise jwt.InvalidKeyError
+            claims: dict[str, Any] = jwt.decode(
+                token,
+                key,
+                algorithms=[ALGORITHM],
+                audience=audience,
+                options={"require": list(needed)},
+            )
+        except jwt.ExpiredSignatureError:
+            raise Refused(wrong or Refusal.TOKEN_EXPIRED) from None
+        except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
+            raise Refused(wrong or Refusal.INVALID_TOKEN) from None
+        return claims

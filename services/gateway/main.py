@@ -1,0 +1,116 @@
+"""`pit serve gateway`: the process around the gateway."""
+
+import asyncio
+import gc
+import os
+import secrets
+import signal
+import socket
+from contextlib import suppress
+from typing import Final
+
+import structlog
+
+from services import logs
+from services.gateway.doors.grpc_aio.server import GrpcDoor
+from services.gateway.gateway import Gateway
+from services.gateway.identity.store import RedisPeopleStore
+from services.gateway.identity.tokens import BadKeys, SignedTokens, parse_keys
+from services.log.port import LogError, StoreChanged
+from services.log.redis import RedisGatewayLog
+from services.settings import Settings
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+EXIT_CONFIGURATION: Final = 2
+EXIT_STORE: Final = 3
+"""The store is not the one this process was started on, was never set up, or cannot be reached."""
+EXIT_ADDRESS: Final = 4
+"""The address is taken."""
+EXIT_FORCED: Final = 130
+"""A second signal: ended without a word to the clients."""
+CLOSE_GRACE_S: Final = 1.0
+
+
+def run(settings: Settings) -> int:
+    """Serve until told to stop; the exit code."""
+    name = settings.name or f"{socket.gethostname()}-{os.getpid()}"
+    logs.configure(settings.log_format, process="gateway", name=name)
+    try:
+        tokens = SignedTokens(parse_keys(settings.token_keys.get_secret_value()))
+    except BadKeys as bad:
+        log.error("configuration", what=str(bad))
+        return EXIT_CONFIGURATION
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(_serve(settings, name, tokens))
+
+
+def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":
+    with suppress(ImportError):
+        import uvloop  # noqa: PLC0415 - not on every platform
+
+        return uvloop.Loop
+    return None
+
+
+async def _serve(settings: Settings, name: str, tokens: SignedTokens) -> int:
+    log_port = RedisGatewayLog(settings.redis_url)
+    store = RedisPeopleStore(settings.redis_url)
+    try:
+        meta = await log_port.meta()
+        # A new name for every start: streams of an earlier one of this name are lost.
+        gateway = Gateway(log_port, store, tokens, f"{name}.{secrets.token_hex(3)}", meta.shards)
+        return await _serve_gateway(gateway, f"{settings.bind}:{settings.port_base}")
+    except StoreChanged as changed:
+        log.error("wrong store", what=str(changed), fix="see `pit store init`")
+        return EXIT_STORE
+    except LogError as error:
+        log.error("store not reached", what=str(error), fix="is PIT_REDIS_URL right?")
+        return EXIT_STORE
+    finally:
+        await log_port.close()
+        await store.close()
+
+
+async def _serve_gateway(gateway: Gateway, address: str) -> int:
+    stopping = _stop_signal()
+    door = GrpcDoor(gateway)
+    await gateway.begin()
+    try:
+        port = await door.open(address)
+    except RuntimeError:
+        log.error("address taken", address=address, fix="PIT_PORT_BASE moves all ports")
+        return EXIT_ADDRESS
+    log.info("gateway started", address=address, port=port)
+    gc.collect()
+    gc.freeze()
+    serving = asyncio.create_task(gateway.run())
+    await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
+    await door.not_serving()
+    failure = serving.exception() if serving.done() and not serving.cancelled() else None
+    if failure is None:
+        await gateway.drain()
+    await door.close(CLOSE_GRACE_S)
+    serving.cancel()
+    with suppress(asyncio.CancelledError, BaseExceptionGroup):
+        await serving
+    if isinstance(failure, BaseExceptionGroup):
+        for error in failure.exceptions:
+            raise error
+    log.info("gateway stopped")
+    return 0
+
+
+def _stop_signal() -> "asyncio.Future[None]":
+    """Done by the first SIGTERM or SIGINT; the second ends the process at once."""
+    loop = asyncio.get_running_loop()
+    asked: asyncio.Future[None] = loop.create_future()
+
+    def on_signal() -> None:
+        if asked.done():
+            os._exit(EXIT_FORCED)
+        asked.set_result(None)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, on_signal)
+    return asked

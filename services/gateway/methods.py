@@ -1,0 +1,150 @@
+"""Every method of the public port, by its path, whatever door it is asked through."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Final
+
+from google.protobuf.descriptor import FileDescriptor
+from google.protobuf.message import Message
+from pit.v1 import identity_pb2, lobby_pb2, play_pb2, record_pb2
+
+from engine.value import value
+from services.gateway.bot_seats import News
+from services.gateway.convert.rules import rule_set_message
+from services.gateway.errors import Refusal, Refused
+from services.gateway.gateway import Gateway
+from services.gateway.resource_names import table_name
+from services.gateway.session.limits import EXPIRY_GRACE_S
+from services.gateway.session.roles import Caller, Role, SeatClaim
+
+PUBLIC_FILES: Final[tuple[FileDescriptor, ...]] = (
+    identity_pb2.DESCRIPTOR,
+    lobby_pb2.DESCRIPTOR,
+    play_pb2.DESCRIPTOR,
+    record_pb2.DESCRIPTOR,
+)
+"""`operate.proto` is served on the internal port only."""
+
+
+@value
+class Unary:
+    """One request, one response."""
+
+    request: type[Message]
+    answer: Callable[[Caller, Any], Awaitable[Message]]
+
+
+@value
+class Open:
+    """The same for who has no token yet."""
+
+    request: type[Message]
+    answer: Callable[[Any], Awaitable[Message]]
+
+
+@value
+class Stream:
+    """One request, responses as they come."""
+
+    request: type[Message]
+    answers: Callable[[Caller, Any], AsyncIterator[Message]]
+
+
+@value
+class Play:
+    """The bidirectional stream, which a session serves."""
+
+
+@value
+class NotYet:
+    """In the schema, but not served in this version."""
+
+    streams_responses: bool
+
+
+Method = Unary | Open | Stream | Play | NotYet
+
+
+def methods_of(gateway: Gateway) -> dict[str, Method]:
+    """All methods of the public port by path, `/pit.v1.LobbyService/GetTable`."""
+    lobby = gateway.lobby
+    served: dict[str, Method] = {
+        "IdentityService/SignInGuest": Open(
+            identity_pb2.SignInGuestRequest, gateway.identity.sign_in_guest
+        ),
+        "IdentityService/Refresh": Open(identity_pb2.RefreshRequest, gateway.identity.refresh),
+        "LobbyService/ListRules": Unary(lobby_pb2.ListRulesRequest, lobby.list_rules),
+        "LobbyService/CreateTable": Unary(lobby_pb2.CreateTableRequest, lobby.create_table),
+        "LobbyService/ListTables": Unary(lobby_pb2.ListTablesRequest, lobby.list_tables),
+        "LobbyService/GetTable": Unary(lobby_pb2.GetTableRequest, lobby.get_table),
+        "LobbyService/JoinTable": Unary(lobby_pb2.JoinTableRequest, lobby.join_table),
+        "LobbyService/QuickJoin": Unary(lobby_pb2.QuickJoinRequest, lobby.quick_join),
+        "LobbyService/LeaveTable": Unary(lobby_pb2.LeaveTableRequest, lobby.leave_table),
+        "LobbyService/StartTable": Unary(lobby_pb2.StartTableRequest, lobby.start_table),
+        "LobbyService/WatchBotSeats": Stream(
+            lobby_pb2.WatchBotSeatsRequest, _BotSeatStream(gateway)
+        ),
+        "PlayService/Play": Play(),
+        "PlayService/Ping": Unary(play_pb2.PingRequest, _Ping(gateway)),
+    }
+    methods: dict[str, Method] = {}
+    for file in PUBLIC_FILES:
+        for service in file.services_by_name.values():
+            for method in service.methods:
+                name = f"{service.name}/{method.name}"
+                methods["/pit.v1." + name] = served.pop(name, NotYet(method.server_streaming))
+    assert not served, f"not in the schema: {', '.join(served)}"
+    return methods
+
+
+class _Ping:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    async def __call__(
+        self, caller: Caller, request: play_pb2.PingRequest
+    ) -> play_pb2.PingResponse:
+        server_us = int(self._gateway.wall_s() * 1_000_000)
+        return play_pb2.PingResponse(client_us=request.client_us, server_us=server_us)
+
+
+class _BotSeatStream:
+    """Tells a bot process of its share of the seats that want a bot."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    async def __call__(
+        self, caller: Caller, request: lobby_pb2.WatchBotSeatsRequest
+    ) -> AsyncIterator[lobby_pb2.WatchBotSeatsResponse]:
+        if caller.role is not Role.BOT:
+            raise Refused(Refusal.ROLE_NOT_ALLOWED, role=Role.BOT.value)
+        watcher = self._gateway.bot_seats.watch(caller.person)
+        try:
+            while True:
+                left_s = caller.expires_s + EXPIRY_GRACE_S - self._gateway.wall_s()
+                news = await watcher.next_news(left_s)
+                if news is None:
+                    raise Refused(Refusal.TOKEN_EXPIRED)
+                yield self._response(caller, news)
+        finally:
+            self._gateway.bot_seats.leave(watcher)
+
+    def _response(self, caller: Caller, news: News) -> lobby_pb2.WatchBotSeatsResponse:
+        return lobby_pb2.WatchBotSeatsResponse(
+            wanted=[
+                lobby_pb2.BotSeat(
+                    table=table_name(wanted.line.table),
+                    seat=wanted.seat,
+                    seat_token=self._gateway.tokens.seat(
+                        SeatClaim(caller.person, wanted.line.table, wanted.seat, bot=True)
+                    ),
+                    rule_set=rule_set_message(wanted.line.rules),
+                    for_bots=wanted.line.for_bots,
+                )
+                for wanted in news.wanted
+            ],
+            no_longer_wanted=[
+                lobby_pb2.BotSeat(table=table_name(table), seat=seat)
+                for table, seat in news.no_longer_wanted
+            ],
+        )

@@ -1,0 +1,150 @@
+"""What a session needs of those around it: a door in front, the exchange behind."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from engine.events import Answered, Attached, Record
+from services.gateway.errors import Refused
+from services.gateway.session.limits import Profile
+from services.gateway.session.roles import Caller, SeatClaim
+from services.log.port import LogError
+
+
+class Door(Protocol):
+    """One connection's stream."""
+
+    ready: bool
+    """Whether a message may be sent. False from `send` until the door calls `writable`."""
+
+    def send(self, message: bytes) -> None: ...
+
+    def end(self, refused: Refused | None) -> None:
+        """Nothing more will be sent. `None`: an orderly end."""
+
+
+class Receipt(Protocol):
+    """Told once what became of appending a command to the log."""
+
+    def landed(self, error: LogError | None) -> None: ...
+
+
+class Viewer(Protocol):
+    """Who follows a table's feed. `seat` is `NOBODY` for a spectator."""
+
+    seat: int
+    attach: int
+    generation: int
+    bot: bool
+    stream: bytes
+
+    def own_number(self, seq: int) -> int:
+        """The viewer's own command that caused event `seq`; 0 for none. Asked once an event."""
+
+    def put_event(self, item: bytes) -> None: ...
+
+    def answered(self, note: Answered) -> None: ...
+
+    def record_done(self) -> None:
+        """The record whose note answered this viewer is through."""
+
+    def attached(self, note: Attached) -> None: ...
+
+    def attach_refused(self, rejection: int) -> None: ...
+
+    def superseded(self) -> None: ...
+
+    def history_lost(self) -> None: ...
+
+    def table_stopped(self) -> None: ...
+
+
+class Feed(Protocol):
+    """One table's events, as this gateway passes them on."""
+
+    epoch: bytes
+    head_seq: int
+
+    def await_attach(self, viewer: Viewer) -> None: ...
+
+    def add(self, viewer: Viewer) -> None: ...
+
+    def remove(self, viewer: Viewer) -> None: ...
+
+    def items(self, record: Record, after_seq: int, up_to_seq: int, viewer: Viewer) -> list[bytes]:
+        """Events of an old record as `viewer` sees them."""
+
+
+class Tokens(Protocol):
+    """Both raise `Refused`."""
+
+    def caller(self, access_token: str) -> Caller: ...
+
+    def seat_claim(self, seat_token: str) -> SeatClaim: ...
+
+
+class Exchange(Protocol):
+    """Everything behind the sessions of one gateway."""
+
+    name: str
+    shards: int
+    names: Mapping[str, str]
+
+    @property
+    def tokens(self) -> Tokens: ...
+
+    def now_s(self) -> float:
+        """Monotonic."""
+
+    def wall_s(self) -> float: ...
+
+    def log_us(self, table: str) -> int:
+        """Log time now."""
+
+    def new_stream(self) -> bytes:
+        """16 bytes that no other stream of this gateway has."""
+
+    def feed(self, table: str) -> Feed: ...
+
+    def replay(self, table: str, seq: int, head_seq: int) -> list[Record] | None: ...
+
+    def submit(self, table: str, command: bytes, receipt: Receipt | None) -> None:
+        """Append a packed command. Raises `Refused` where the table cannot be reached."""
+
+    def watch_acceptance(self, session: "Overdue", number: int) -> None:
+        """Call `session.overdue(number)` when the effect should have come."""
+
+    def spend(self, caller: Caller) -> int:
+        """Take one from the caller's rate; 0, or how long to wait, in ms."""
+
+    def touched(self, session: "Flushed") -> None:
+        """Call `session.flush` at the end of this turn of the loop."""
+
+    def newer_expiry_wanted(self, session: "Expiring") -> None: ...
+
+    def expiry_raised(self, caller: Caller) -> None: ...
+
+    def session_ended(self, session: "Ending") -> None: ...
+
+    def profile(self, caller: Caller) -> Profile: ...
+
+
+class Overdue(Protocol):
+    def overdue(self, number: int) -> None: ...
+
+
+class Ending(Protocol):
+    caller: Caller
+
+    @property
+    def table(self) -> str:
+        """Empty before an Attach."""
+
+
+class Flushed(Protocol):
+    def flush(self, sent_us: int, now_s: float) -> None: ...
+
+
+class Expiring(Protocol):
+    caller: Caller
+
+    def expiry_is(self, expires_s: float) -> None: ...
