@@ -32,6 +32,7 @@ class SeatedBot:
         self._stream = exchange.stream(place, self._listen)
         self._protocol = self._stream.protocol
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = NEVER
         self._leaving = False
         self._told_resumes = 0
         self._told_retries = 0
@@ -110,9 +111,10 @@ class SeatedBot:
         if wake_at == NEVER or self._leaving:
             return
         if self._timer is not None:
-            if self._timer.when() <= wake_at:
+            if self._timer_at <= wake_at:
                 return
             self._timer.cancel()
+        self._timer_at = wake_at
         self._timer = asyncio.get_running_loop().call_at(wake_at, self._wake)
 
     def _cancel_timer(self) -> None:

@@ -193,7 +193,6 @@ class TableView:
 
     def _exchange_opened(self, event: table_pb2.ExchangeOpened, *_: object) -> None:
         self.phase = table_pb2.PHASE_OPEN
-        self.opens_at_us = 0
         self.round_ends_at_us = event.round_ends_at_us
         for seat in self.seats:
             seat.ready.clear()
@@ -227,9 +226,6 @@ class TableView:
         if event.seat == self.seat:
             self.bell_locked_until_us = event.locked_until_us
 
-    def _cornered(self, *_: object) -> None:
-        self._clear_offers()
-
     def _round_over(self, event: table_pb2.RoundScored | table_pb2.RoundVoid, *_: object) -> None:
         self.phase = table_pb2.PHASE_BETWEEN
         self.round_ends_at_us = 0
@@ -238,7 +234,7 @@ class TableView:
 
     def _game_ended(self, event: table_pb2.GameEnded, *_: object) -> None:
         self.phase = table_pb2.PHASE_ENDED
-        self.next_deal_at_us = 0
+        self.opens_at_us = self.round_ends_at_us = self.next_deal_at_us = 0
         self._set_scores(event.totals)
         self._clear_offers()
 
@@ -276,7 +272,6 @@ _CHANGES: dict[str, Callable[..., None]] = {
     "offer_ended": TableView._offer_ended,
     "traded": TableView._traded,
     "bell_refused": TableView._bell_refused,
-    "cornered": TableView._cornered,
     "round_scored": TableView._round_over,
     "round_void": TableView._round_over,
     "game_ended": TableView._game_ended,

@@ -58,11 +58,12 @@ class Tally:
         return 60 * self.rounds / self.open_s if self.open_s else 0.0
 
 
-Watcher = Callable[[Event, float], None]
+Watcher = Callable[["BotTable", Event], None]
 
 
 class BotTable:
-    """One game of bots, seat by seat as they are given; `watcher` sees every event unhidden."""
+    """One game of bots, seat by seat as they are given; `watcher` is
+    shown every event unhidden, after everybody was told of it."""
 
     def __init__(
         self,
@@ -81,7 +82,8 @@ class BotTable:
         self._chance = chance
         self._watcher = watcher
         self._deck = deck_of(rules)
-        self._views: dict[int, TableView] = {}
+        self.views: dict[int, TableView] = {}
+        """What each attached seat knows."""
         self._attaches: dict[int, Attached] = {}
         self._numbers = [0] * len(players)
         self._requests = 0
@@ -98,14 +100,14 @@ class BotTable:
 
     def step(self) -> None:
         """Let time pass until the next thing happens, and let it happen."""
-        seat = min(self._views, key=lambda one: self.players[one].wake_at)
+        seat = min(self.views, key=lambda one: self.players[one].wake_at)
         wake_ms = self.players[seat].wake_at * 1000
         due_ms = self.table.wake_at_ms or float("inf")
         self.now_ms = max(self.now_ms, int(min(wake_ms, due_ms)) + 1)
         if due_ms <= wake_ms:
             self._give(commands.Tick())
             return
-        player, seen = self.players[seat], self._views[seat]
+        player, seen = self.players[seat], self.views[seat]
         act = player.act(seen, self.now)
         if act is not None:
             player.sent(self.now)
@@ -124,7 +126,7 @@ class BotTable:
             if isinstance(answer, Attached) and shown is not None:
                 self._attaches[answer.seat] = answer
                 seen = TableView(snapshot_message(shown, {}))
-                self._views[answer.seat] = seen
+                self.views[answer.seat] = seen
                 self.players[answer.seat].began(seen, self.now)
         for event in events:
             evolve(self.table, event)
@@ -138,10 +140,8 @@ class BotTable:
 
     def _tell(self, event: Event) -> None:
         self._count(event)
-        if self._watcher is not None:
-            self._watcher(event, self.now)
         message = event_message(view(event, NOBODY), self.table.seq, self._deck, {})
-        for seat, seen in self._views.items():
+        for seat, seen in self.views.items():
             received = given = NO_CARDS
             if type(event) in HAS_OWN_PART:
                 own = own_part(view(event, seat), seat, self._deck)
@@ -149,6 +149,8 @@ class BotTable:
                     received, given = own.received, own.given
             seen.apply(message, received, given)
             self.players[seat].saw(seen, Happened(message, 0, received, given), self.now)
+        if self._watcher is not None:
+            self._watcher(self, event)
 
     def _count(self, event: Event) -> None:
         match event:
