@@ -12,6 +12,7 @@ from engine.evolve import evolve
 from engine.state import Table
 from engine.value import value
 from services.archive.ledger import Finding, Ledger
+from services.archive.passing import changes_nothing
 from services.archive.source import Game
 from services.log.codec import Undecodable, unpack_record
 
@@ -72,6 +73,8 @@ class _Replay:
         except Undecodable as error:
             self.stuck = True
             yield self._finding("damage", f"entry {out_id} cannot be decoded: {error.reason}")
+            return
+        if changes_nothing(record):
             return
         if now_ms < self._now_ms:
             yield self._finding("order", f"log time goes back in entry {out_id}")

@@ -10,12 +10,13 @@ from collections import deque
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from engine.events import GameEnded, TableClosed
+from engine.events import Event, GameEnded, Note, TableClosed
 from services.archive import frames
 from services.archive.frames import Digest, Frame, Head, Kept, Seal, Spoiled, Torn, Undone, id_order
+from services.archive.passing import changes_nothing
 from services.archive.port import Archive
 from services.log.codec import Undecodable, unpack_record
-from services.log.port import Damaged, OutEntry, ReaderLog
+from services.log.port import Chunk, Damaged, OutEntry, ReaderLog
 
 log = structlog.get_logger()
 
@@ -117,29 +118,37 @@ class ShardCopier:
 
     def _take(self, entry: OutEntry) -> None:
         for chunk in entry.chunks:
-            game = self._game(chunk.table)
-            if game is None or id_order(entry.id) <= id_order(game.last_id):
-                continue
-            if chunk.intact:
-                self._put(chunk.table, game, Kept(entry.id, entry.now_ms, chunk.body))
-                self._seal_if_over(chunk.table, game, chunk.body)
-            else:
-                log.error("record_spoiled", game=chunk.table, entry=entry.id)
-                self._put(chunk.table, game, Spoiled(entry.id))
-            game.last_id = entry.id
+            self._take_chunk(entry, chunk)
         self.last_id = entry.id
         self._recent.append((entry.id, entry.nonce))
 
-    def _seal_if_over(self, name: str, game: _Game, record: bytes) -> None:
-        try:
-            items = unpack_record(name, record).items
-        except Undecodable as error:
-            log.error("record_undecodable", game=name, reason=error.reason)
+    def _take_chunk(self, entry: OutEntry, chunk: Chunk) -> None:
+        name, items = chunk.table, self._items(chunk)
+        if items == ():
             return
+        game = self._game(name)
+        if game is None or id_order(entry.id) <= id_order(game.last_id):
+            return
+        game.last_id = entry.id
+        if items is None:
+            log.error("record_spoiled", game=name, entry=entry.id)
+            self._put(name, game, Spoiled(entry.id))
+            return
+        self._put(name, game, Kept(entry.id, entry.now_ms, chunk.body))
         if any(isinstance(item, GameEnded | TableClosed) for item in items):
             self._put_packed(name, frames.pack(game.digest.seal(self._key)))
         if any(isinstance(item, TableClosed) for item in items):
             del self._games[name]
+
+    def _items(self, chunk: Chunk) -> tuple[Event | Note, ...] | None:
+        """What a record tells; empty where it is no part of a game, `None` where it is spoiled."""
+        if not chunk.intact:
+            return None
+        try:
+            record = unpack_record(chunk.table, chunk.body)
+        except Undecodable:
+            return None
+        return () if changes_nothing(record) else record.items
 
     def _put(self, name: str, game: _Game, frame: Frame) -> None:
         self._put_packed(name, game.digest.append(frame))

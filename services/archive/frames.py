@@ -61,7 +61,7 @@ class Undone:
 
 @value
 class Spoiled:
-    """The log's own checksum of this table's record did not hold; there is nothing to keep."""
+    """The log's record of this table could not be read; there is nothing to keep."""
 
     out_id: str
 

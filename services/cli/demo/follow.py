@@ -6,6 +6,7 @@ from hashlib import sha256
 from statistics import median
 
 from services.archive.frames import id_order
+from services.archive.passing import tells_events
 from services.cli.demo.tally import TableTally
 from services.log.codec import Undecodable, unpack_record
 from services.log.port import GatewayLog, OutEntry, Unavailable
@@ -102,8 +103,9 @@ class Follower:
                 record = unpack_record(chunk.table, chunk.body)
             except Undecodable:
                 continue  # the audit at the end says so
-            tally = self.tables.setdefault(chunk.table, TableTally(chunk.table))
-            tally.take(record, entry.now_ms)
+            if chunk.table in self.tables or tells_events(record):
+                tally = self.tables.setdefault(chunk.table, TableTally(chunk.table))
+                tally.take(record, entry.now_ms)
 
     def _owned(self, shard: int, entry: OutEntry) -> None:
         self.owners[shard] = entry.nonce[:OWNER_BYTES]

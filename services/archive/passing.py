@@ -1,0 +1,17 @@
+"""Records that only told somebody something: of a table that is stopped, closed or never was."""
+
+from engine.events import Answered, AttachRefused, Note, Record, RequestAnswered
+
+
+def changes_nothing(record: Record) -> bool:
+    """Whether `evolve` passes over every item: such a record is no part of the game."""
+    return all(
+        isinstance(item, AttachRefused)
+        or (isinstance(item, Answered | RequestAnswered) and not item.kept)
+        for item in record.items
+    )
+
+
+def tells_events(record: Record) -> bool:
+    """Whether anything happened at the table, so that there is a game."""
+    return not all(isinstance(item, Note) for item in record.items)

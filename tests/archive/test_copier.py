@@ -1,0 +1,191 @@
+"""The archiver's copy of a game: whole, once, whatever happens to the archiver or the store."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.events import AttachRefused, Record
+from services.archive.directory import ArchiveBusy, DirectoryArchive
+from services.archive.frames import Head, Kept, Seal, Spoiled, Undone
+from services.log.memory import MemoryReaderLog
+from support.archiving import Archiving
+from support.whole_game import GAME, ShardWriter, WholeGame
+
+CUTS = (1, 5, 11, 12, 40)
+
+
+@pytest.fixture
+def archiving(tmp_path: Path) -> Iterator[Archiving]:
+    world = Archiving(tmp_path)
+    yield world
+    world.archive.close()
+
+
+@pytest.fixture(scope="module")
+def game() -> WholeGame:
+    return WholeGame(seed=7).played()
+
+
+def test_a_game_is_copied_whole_and_sealed(archiving: Archiving, game: WholeGame) -> None:
+    archiving.write(game)
+    archiving.copy()
+    head, *kept = archiving.kept()
+    assert isinstance(head, Head)
+    assert sum(isinstance(frame, Kept) for frame in kept) == len(game.records)
+    assert isinstance(kept[-1], Seal)
+    verdict = archiving.verdict(live=False)
+    assert (verdict.findings, verdict.finished, verdict.sealed) == ((), True, True)
+
+
+def test_the_position_is_told_after_the_records_are_on_disk(
+    archiving: Archiving, game: WholeGame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = archiving.write(game, 0, 10)
+    reader = MemoryReaderLog(archiving.store)
+    monkeypatch.setattr(archiving.archive, "append", fail)
+    while archiving.copier.step(500):
+        pass
+    with pytest.raises(OSError, match="no space"):
+        archiving.copier.flush()
+    assert reader.archived_up_to(0) == "0-0"
+    monkeypatch.undo()
+    archiving.copy()
+    assert reader.archived_up_to(0) == ids[-1]
+    assert archiving.verdict(live=False).findings == ()
+
+
+def fail(_pieces: object) -> None:
+    raise OSError("no space left on device")
+
+
+@pytest.mark.parametrize("flushed", [0, 3, 20])
+def test_a_new_archiver_goes_on_where_the_dead_one_stopped(
+    archiving: Archiving, game: WholeGame, flushed: int
+) -> None:
+    archiving.write(game, 0, flushed)
+    archiving.copy()
+    archiving.write(game, flushed)
+    archiving.copier.step(5)  # taken, and lost with the process
+    archiving.copier = archiving.new_copier()
+    archiving.copy()
+    records = [frame for frame in archiving.kept() if isinstance(frame, Kept)]
+    assert len(records) == len(game.records)
+    assert archiving.verdict(live=False).sealed
+
+
+def test_what_is_on_disk_but_not_told_is_not_doubled(archiving: Archiving, game: WholeGame) -> None:
+    archiving.write(game, 0, 20)
+    archiving.copy()
+    MemoryReaderLog(archiving.store).archived(0, "0-0")
+    archiving.copier = archiving.new_copier()
+    archiving.write(game, 20)
+    archiving.copy()
+    assert sum(isinstance(frame, Kept) for frame in archiving.kept()) == len(game.records)
+    assert archiving.verdict(live=False).findings == ()
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_torn_end_is_mended(archiving: Archiving, game: WholeGame, cut: int) -> None:
+    ids = archiving.write(game, 0, 20)
+    archiving.copy()
+    content = archiving.archive.read(GAME)
+    assert content is not None
+    archiving.archive.cut(GAME, len(content) - cut)
+    MemoryReaderLog(archiving.store).archived(0, ids[10])
+    assert [finding.kind for finding in archiving.verdict(live=False).findings] == ["damage"]
+    archiving.copier = archiving.new_copier()
+    archiving.write(game, 20)
+    archiving.copy()
+    assert archiving.verdict(live=False).findings == ()
+    assert archiving.verdict(live=False).sealed
+
+
+def test_a_damaged_file_is_neither_cut_nor_continued(archiving: Archiving, game: WholeGame) -> None:
+    archiving.write(game, 0, 20)
+    archiving.copy()
+    path = archiving.archive.root / "00" / f"{GAME}.pit"
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    archiving.copier = archiving.new_copier()
+    archiving.write(game, 20)
+    archiving.copy()
+    assert path.read_bytes() == bytes(damaged)
+
+
+def test_a_spoiled_record_is_noted(archiving: Archiving, game: WholeGame) -> None:
+    ids = archiving.write(game)
+    archiving.store.damage_chunk(0, ids[30], GAME)
+    archiving.copy()
+    assert Spoiled(ids[30]) in archiving.kept()
+    assert "damage" in {finding.kind for finding in archiving.verdict(live=False).findings}
+
+
+def test_a_table_that_never_was_leaves_no_file(archiving: Archiving) -> None:
+    nowhere = "00" + "b" * 20
+    refused = AttachRefused(0, "gateway", bytes(16), 1)
+    archiving.writer.write(1_000, Record(nowhere, 1, (refused,)))
+    archiving.copy()
+    assert list(archiving.archive.games()) == []
+    assert archiving.copier.last_id == MemoryReaderLog(archiving.store).archived_up_to(0)
+
+
+@pytest.mark.parametrize("lost", [1, 4])
+@pytest.mark.parametrize("restarted", [False, True])
+def test_what_the_store_lost_is_undone(
+    archiving: Archiving, game: WholeGame, lost: int, restarted: bool
+) -> None:
+    """The archive is ahead of a store that lost its tail; play goes on from before that."""
+    archiving.write(game, 0, 30)
+    archiving.copy()
+    told = MemoryReaderLog(archiving.store).archived_up_to(0)
+    archiving.store.lose_tail(lost + 1)  # the archive's position and the last commits
+    MemoryReaderLog(archiving.store).archived(0, told)
+    archiving.writer = ShardWriter(archiving.store, b"the next owner!!")
+    archiving.write(game, 30 - lost)
+    if restarted:
+        archiving.copier = archiving.new_copier()
+    else:
+        archiving.copier.check_history()
+    archiving.copy()
+    assert sum(isinstance(frame, Undone) for frame in archiving.kept()) == 1
+    verdict = archiving.verdict(live=False)
+    assert (verdict.findings, verdict.sealed) == ((), True)
+
+
+def test_a_game_trimmed_from_the_log_still_verifies(archiving: Archiving, game: WholeGame) -> None:
+    archiving.write(game)
+    archiving.copy()
+    archiving.trim()
+    assert archiving.verdict().findings == ()
+    assert archiving.verdict().sealed
+
+
+def test_a_game_half_in_the_archive_and_half_in_the_log(
+    archiving: Archiving, game: WholeGame
+) -> None:
+    archiving.write(game, 0, 40)
+    archiving.copy()
+    archiving.write(game, 40)
+    verdict = archiving.verdict()
+    assert (verdict.findings, verdict.finished, verdict.sealed) == ((), True, False)
+    assert not archiving.verdict(live=False).finished
+
+
+def test_only_one_archiver_writes(archiving: Archiving) -> None:
+    with pytest.raises(ArchiveBusy):
+        DirectoryArchive(archiving.archive.root, writing=True)
+
+
+def test_old_games_are_forgotten(archiving: Archiving, game: WholeGame) -> None:
+    archiving.write(game)
+    archiving.copy()
+    assert archiving.archive.forget(30) == 0
+    path = archiving.archive.root / "00" / f"{GAME}.pit"
+    import os
+
+    month_ago_s = path.stat().st_mtime - 31 * 86_400
+    os.utime(path, (month_ago_s, month_ago_s))
+    assert archiving.archive.forget(30) == 1
+    assert list(archiving.archive.games()) == []
