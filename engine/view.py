@@ -30,7 +30,10 @@ def _committed(event: e.Committed, viewer: int) -> e.Committed:
 
 
 def _dealt(event: e.Dealt, viewer: int) -> e.Dealt:
-    hands = tuple(hand if seat == viewer else None for seat, hand in enumerate(event.hands))
+    hands = tuple(
+        hand if seat == viewer or hand == NO_CARDS else None
+        for seat, hand in enumerate(event.hands)
+    )
     return e.Dealt(event.round, event.dealer, event.suits, hands, event.opens_at_ms, event.at_ms)
 
 

@@ -1,7 +1,6 @@
 """The tables of all shards, as the lobby sees them."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import Final
 
@@ -20,9 +19,7 @@ FRESH_S: Final = 0.2
 class Directory:
     """Lobby lines by table. A line is unpacked again only when its bytes have changed."""
 
-    def __init__(
-        self, log_port: GatewayLog, shards: int, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, log_port: GatewayLog, shards: int, clock: Callable[[], float]) -> None:
         self._log = log_port
         self._shards = shards
         self._clock = clock

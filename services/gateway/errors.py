@@ -1,4 +1,4 @@
-"""Every refusal a client can meet: code, reason, message. The one table, printed in `proto/README.md`.
+"""Every refusal a client can meet: code, reason, message. The table stands in `proto/README.md`.
 
 A `Rejection` is the table's answer, a `Refusal` the gateway's own. Both become either a status
 that ends a call, or a `Rejected` item in a stream that goes on.
@@ -219,7 +219,7 @@ class Refused(Exception):
         return isinstance(self.why, Rejection) and self.why >= CONSUMES_FROM
 
     def status(self) -> status_pb2.Status:
-        """As a call's end: with `ErrorInfo`, and `BadRequest` or `RetryInfo` where they say more."""
+        """As a call's end: with `ErrorInfo`, and `BadRequest` or `RetryInfo` where they help."""
         details: list[
             error_details_pb2.ErrorInfo | error_details_pb2.BadRequest | error_details_pb2.RetryInfo
         ] = [
@@ -261,7 +261,6 @@ def markdown_table() -> str:
     lines = ["| reason | code | message | consumes the number |", "|---|---|---|---|"]
     for why, meaning in MEANINGS.items():
         consumes = isinstance(why, Rejection) and why >= CONSUMES_FROM
-        lines.append(
-            f"| `{why.name}` | {meaning.code.name} | {meaning.message} | {'yes' if consumes else 'no'} |"
-        )
+        used_up = "yes" if consumes else "no"
+        lines.append(f"| `{why.name}` | {meaning.code.name} | {meaning.message} | {used_up} |")
     return "\n".join(lines)

@@ -46,6 +46,8 @@ class Gateway:
         name: str,
         shards: int,
         people: Profile = PUBLIC,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
     ) -> None:
         self.name = name
         self.shards = shards
@@ -55,8 +57,10 @@ class Gateway:
         self._people = people
         self._names = NameBook(store)
         self.names: Mapping[str, str] = self._names
-        self.hub = Hub(log_port, name, shards, self._names)
-        directory = Directory(log_port, shards)
+        self.now_s = clock
+        self.wall_s = wall
+        self.hub = Hub(log_port, name, shards, self._names, clock)
+        directory = Directory(log_port, shards, clock)
         self.identity = IdentityService(tokens, store, self._names)
         self.lobby = LobbyService(self.hub, directory, tokens, self._names)
         self.bot_seats = BotSeats(directory, store, name)
@@ -160,12 +164,6 @@ class Gateway:
         return bucket.wait_ms(self.now_s())
 
     # -------------------------------------------------------------- the table's side
-
-    def now_s(self) -> float:
-        return time.monotonic()
-
-    def wall_s(self) -> float:
-        return time.time()
 
     def log_us(self, table: str) -> int:
         return self.hub.log_us(table)

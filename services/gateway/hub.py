@@ -5,7 +5,6 @@ shards in one pipeline; while that is on its way, the next ones collect.
 """
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -38,7 +37,7 @@ log = structlog.get_logger()
 ALIVE_EVERY_S: Final = 2.0
 """Four times as often as a matcher takes to miss us."""
 STALLED_AFTER_S: Final = 2.0
-"""A shard from which nothing has come for so long although there are commands in it has no owner."""
+"""A shard that has commands in it and from which nothing has come for so long has no owner."""
 REQUEST_TIMEOUT_S: Final = 2.0
 """How long a unary method waits for its table."""
 BATCH_COMMANDS_MAX: Final = 256
@@ -86,7 +85,7 @@ class Hub:
         name: str,
         shards: int,
         names: NameBook,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float],
     ) -> None:
         self.name = name
         self.shards = tuple(Shard(number) for number in range(shards))
@@ -97,6 +96,8 @@ class Hub:
         self._feeds: dict[str, TableFeed] = {}
         self._waiting: dict[int, Waiting] = {}
         self._more = asyncio.Event()
+        self._all_appended = asyncio.Event()
+        self._all_appended.set()
         self._append_since_s = 0.0
         self._acceptances: deque[tuple[float, Overdue, int]] = deque()
         self.history_resets = 0
@@ -137,6 +138,7 @@ class Hub:
             waiting = self._waiting[number] = Waiting()
         waiting.commands.append((table, command))
         waiting.receipts.append(receipt)
+        self._all_appended.clear()
         self._more.set()
 
     def _submit_quietly(self, table: str, command: bytes) -> None:
@@ -172,12 +174,13 @@ class Hub:
             self._more.clear()
             while self._waiting:
                 await self._append_once()
+            self._all_appended.set()
 
     async def appended(self) -> None:
         """Wait until nothing waits to be appended, but not for a store that does not answer."""
-        deadline_s = self._clock() + STALLED_AFTER_S
-        while (self._waiting or self._append_since_s) and self._clock() < deadline_s:
-            await asyncio.sleep(0.01)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STALLED_AFTER_S):
+                await self._all_appended.wait()
 
     async def _append_once(self) -> None:
         waiting = {shard: self._take(shard) for shard in tuple(self._waiting)}
