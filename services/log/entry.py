@@ -18,11 +18,12 @@ record stops one table:
     +-----------+-------+----------------------------------+-----+---------+---------+----
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from struct import Struct
 from typing import Any, Final
 from zlib import crc32
 
+from services.log.codec import ENTRY_BYTES_MAX
 from services.log.port import Chunk, Damaged, InEntry, InPosition, OutEntry
 
 NO_ENTRY: Final = "0-0"
@@ -106,6 +107,13 @@ def unpack_out(shard: int, raw: Sequence[Any]) -> OutEntry:
         int(time),
         unpack_body(shard, entry_id, fields[11]) if count == 12 else (),
     )
+
+
+def check_lengths(entries: Mapping[int, bytes]) -> None:
+    """Raises `ValueError` where an entry for `in` is longer than anybody would read."""
+    for shard, body in entries.items():
+        if len(body) > ENTRY_BYTES_MAX:
+            raise ValueError(f"entry of {len(body)} bytes for shard {shard:02d}")
 
 
 def unpack_in(raw: Sequence[Any], skip: int = 0) -> InEntry:

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from services.log import keys
-from services.log.codec import ENTRY_BYTES_MAX
 from services.log.connection import AsyncConnection, StoreIdentity, pack
-from services.log.entry import parse_id, unpack_out
+from services.log.entry import check_lengths, parse_id, unpack_out
 from services.log.port import LogError, Meta, OutEntry, Unavailable
 
 READ_ENTRIES_MAX: Final = 256
@@ -28,9 +27,7 @@ class RedisGatewayLog:
         return self._identity.check(fields)
 
     async def append(self, entries: Mapping[int, bytes]) -> dict[int, LogError | None]:
-        for shard, body in entries.items():
-            if len(body) > ENTRY_BYTES_MAX:
-                raise ValueError(f"entry of {len(body)} bytes for shard {shard:02d}")
+        check_lengths(entries)
         data = b"".join(
             [
                 pack(("XADD", keys.in_stream(shard), "*", "b", body))
