@@ -10,6 +10,7 @@ from services.log.port import (
     InPosition,
     LogError,
     OwnerLog,
+    StoreFull,
     Unavailable,
     Unclear,
 )
@@ -159,7 +160,7 @@ class Matcher:
         if place := shard.next_command():
             try:
                 attempts = self.log.count_attempt(shard.number, *place)
-            except Unavailable:
+            except (Unavailable, StoreFull):
                 return
             except Unclear:
                 pass  # counted or not; it must not be counted twice for one attempt

@@ -7,7 +7,7 @@ sent again, as it was, when that takes too long: so nothing is left to chance wh
 
 from base64 import b32encode
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from random import Random
 from typing import Protocol
@@ -50,8 +50,6 @@ class Seen:
     games: int = 0
     refused: int = 0
     answered: int = 0
-    gaps_s: list[float] = field(default_factory=list)
-    """Times without any trade, beyond which play counts as interrupted."""
 
 
 @dataclass
@@ -80,14 +78,17 @@ class Conductor:
         self.rules = rules
         self.seats = seats
         self.seen = Seen()
-        self.tables = {
-            name: Table(name) for name in (table_id(n % shards, n) for n in range(tables))
-        }
+        self.tables: dict[str, Table] = {}
+        """All that were ever opened, as the log says they are."""
+        self.playing: list[str] = []
+        self.opened = 0
         self.after = dict.fromkeys(range(shards), "0-0")
         self.outstanding: dict[tuple[str, int], Outstanding] = {}
         self.silent: set[int] = set()
         """Seats of which nothing more is sent."""
         self.alive_s = 0.0
+        for number in range(tables):
+            self.open_another(number % shards)
 
     # ---------------------------------------------------------------- a step
 
@@ -150,7 +151,12 @@ class Conductor:
         return sent
 
     def due(self, now_s: float) -> Iterator[tuple[str, int, Command]]:
-        for name, table in self.tables.items():
+        for name, table in list(self.tables.items()):
+            if table.phase in (Phase.ENDED, Phase.CLOSED) and name in self.playing:
+                self.playing.remove(name)
+                self.open_another(int(name[:2]))
+        for name in self.playing:
+            table = self.tables[name]
             for seat, command in self.wishes(table):
                 waiting = self.outstanding.get((name, seat))
                 if waiting is None:
@@ -158,14 +164,18 @@ class Conductor:
                 elif now_s - waiting.sent_s >= AGAIN_S:
                     yield name, seat, waiting.command
 
+    def open_another(self, shard: int) -> None:
+        name = table_id(shard, self.opened)
+        self.opened += 1
+        self.tables[name] = Table(name)
+        self.playing.append(name)
+
     # ---------------------------------------------------------------- what seats want
 
     def wishes(self, table: Table) -> Iterable[tuple[int, Command]]:
         """(seat, its next command); seat -1 is whoever opens the table."""
         if table.phase == Phase.NEW:
             return [(-1, self.opening(table))]
-        if table.phase in (Phase.ENDED, Phase.CLOSED):
-            return []
         return [
             (number, command)
             for number, seat in enumerate(table.seats)
