@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
-from support.staged import NONCE, Staged
 
 from engine import commands, events
 from engine.cards import BEAR, BULL, DECKS, pack
@@ -20,6 +19,7 @@ from engine.evolve import evolve
 from engine.rejections import Rejection
 from engine.rules import PRESETS
 from engine.state import Table, dump, load
+from support.staged import NONCE, Staged
 
 SEATS = 4
 SUITS = 4
