@@ -189,6 +189,8 @@ class Refused(Exception):
     ) -> None:
         super().__init__(why.name)
         self.why = why
+        self.consumed = False
+        """Whether the command's number is used up: by the table alone."""
         self.parameters = {name: str(value) for name, value in parameters.items()}
         self.retry_after_ms = retry_after_ms or (
             RETRY_AFTER_MS.get(why, 0) if isinstance(why, Refusal) else 0
@@ -198,7 +200,9 @@ class Refused(Exception):
     def by_table(cls, rejection: int, parameters: tuple[int, ...]) -> "Refused":
         """The refusal that a table's answer means."""
         why = Rejection(rejection)
-        return cls(why, **dict(zip(PARAMETERS.get(why, ()), parameters, strict=False)))
+        refused = cls(why, **dict(zip(PARAMETERS.get(why, ()), parameters, strict=False)))
+        refused.consumed = why >= CONSUMES_FROM
+        return refused
 
     @classmethod
     def field(cls, field: str, rule: str) -> "Refused":
@@ -212,11 +216,6 @@ class Refused(Exception):
     @property
     def message(self) -> str:
         return MEANINGS[self.why].message.format_map(self.parameters)
-
-    @property
-    def consumed(self) -> bool:
-        """Whether the command's number is used up."""
-        return isinstance(self.why, Rejection) and self.why >= CONSUMES_FROM
 
     def status(self) -> status_pb2.Status:
         """As a call's end: with `ErrorInfo`, and `BadRequest` or `RetryInfo` where they help."""

@@ -193,13 +193,17 @@ class Gateway:
         while True:
             await asyncio.sleep(TICK_S)
             try:
-                while self._raised:
-                    caller = self._raised[-1]
-                    await self._store.raise_expiry(caller.sign_in, caller.expires_s, REFRESH_S)
-                    self._raised.pop()
-                while self._expiring:
-                    session = self._expiring[-1]
-                    session.expiry_is(await self._store.newest_expiry(session.caller.sign_in))
-                    self._expiring.pop()
+                await self.settle_expiries()
             except LogError as error:
                 log.warning("expiries_unknown", error=type(error).__name__)
+
+    async def settle_expiries(self) -> None:
+        """Keep what was raised, look up what is wanted; what fails is tried again."""
+        while self._raised:
+            caller = self._raised[-1]
+            await self._store.raise_expiry(caller.sign_in, caller.expires_s, REFRESH_S)
+            self._raised.pop()
+        while self._expiring:
+            session = self._expiring[-1]
+            session.expiry_is(await self._store.newest_expiry(session.caller.sign_in))
+            self._expiring.pop()

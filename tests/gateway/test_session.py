@@ -1,0 +1,415 @@
+"""The life of a session: attach, play, be refused, end."""
+
+import pytest
+from pit.v1 import play_pb2, table_pb2
+
+from services.client.happenings import Effective, Happened, Started
+from services.client.protocol import SeatProtocol
+from services.gateway.session.limits import (
+    ACCEPTED_AFTER_S,
+    ATTACH_TIMEOUT_S,
+    EXPIRY_GRACE_S,
+    FIRST_MESSAGE_TIMEOUT_S,
+    HEARTBEAT_S,
+    IN_FLIGHT_MAX,
+    PUBLIC,
+)
+from services.gateway.session.roles import Role
+from services.log.memory import Fault
+from support.asking import numbered, offer, rejected, withdraw
+from support.front import Front, OpenDoor, Seated
+
+
+def ping(client_us: int = 7) -> play_pb2.PlayRequest:
+    return play_pb2.PlayRequest(ping=play_pb2.StreamPing(client_us=client_us))
+
+
+async def test_attach_shows_the_table_and_what_follows_comes_as_events() -> None:
+    async with Front() as front:
+        table = await front.table(front.person(0))
+        [first] = await front.seated(table, 0)
+        assert type(first.happenings[0]) is Started
+        assert first.view.phase == table_pb2.PHASE_SEATING
+        await front.seated(table, 1)
+        kinds = [each.event.WhichOneof("kind") for each in first.take() if type(each) is Happened]
+        assert kinds == ["seat_taken"]
+
+
+async def test_names_of_people_from_elsewhere_are_learnt_before_they_are_shown() -> None:
+    async with Front() as front:
+        await front.store.keep_name(front.person(1).person, "Ada")
+        table = await front.table(front.person(0))
+        [first] = await front.seated(table, 0)
+        [second] = await front.seated(table, 1)
+        first.take()
+        assert [first.view.seats[1].display_name, second.view.seats[1].display_name] == [
+            "Ada",
+            "Ada",
+        ]
+
+
+async def test_an_offer_and_its_trade_carry_the_numbers_of_those_who_asked() -> None:
+    async with Front() as front:
+        one, two, third, _ = await front.playing()
+        first = one.submit(offer(one, 2))
+        await front.settle()
+        second = two.submit(offer(two, 2))
+        await front.settle()
+        for each in (one, two, third):
+            each.take()
+        assert one.outcomes()[first].traded is False
+        assert two.outcomes()[second].traded is True
+        [trade] = [
+            each
+            for each in third.happenings
+            if type(each) is Happened and each.event.HasField("traded")
+        ]
+        assert trade.number == 0
+        assert not trade.received.counts
+        assert not trade.given.counts
+
+
+async def test_what_waits_for_a_session_leaves_in_one_message_a_turn() -> None:
+    async with Front() as front:
+        one, two, third, _ = await front.playing()
+        for seat in (one, two):
+            seat.submit(offer(seat, 1))
+        third.door.messages.clear()
+        await front.settle()
+        assert len(third.door.messages) == 1
+        assert len(third.items()) == 2
+
+
+async def test_the_public_part_is_the_same_bytes_for_everybody() -> None:
+    async with Front() as front:
+        one, two, third, _ = await front.playing()
+        for each in (one, two, third):
+            each.items()
+        one.submit(offer(one, 1))
+        await front.settle()
+        [own], [other], [another] = one.items(), two.items(), third.items()
+        assert own.public == other.public == another.public
+        assert own.HasField("own")
+        assert not other.HasField("own")
+
+
+async def test_accepted_is_said_only_when_the_effect_is_late() -> None:
+    async with Front() as front:
+        one, *_ = await front.playing()
+        one.submit(offer(one, 1))
+        await front.breathe()
+        front.gateway.hub.check_acceptances()
+        assert one.items() == []
+        front.world.sleep(ACCEPTED_AFTER_S + 0.01)
+        front.gateway.hub.check_acceptances()
+        await front.breathe()
+        [item] = one.items()
+        assert item.accepted.number == 3
+        await front.settle()
+        front.world.sleep(ACCEPTED_AFTER_S)
+        front.gateway.hub.check_acceptances()
+        await front.breathe()
+        assert [item.WhichOneof("kind") for item in one.items()] == [None]
+
+
+async def test_after_a_refusal_that_consumes_nothing_later_numbers_wait_for_that_one() -> None:
+    async with Front() as front:
+        one, *_ = await front.playing()
+        too_many = play_pb2.Command(offer=play_pb2.Offer(lot=table_pb2.Lot(commodity=1, count=5)))
+        one.receive(numbered(one, 3, too_many))
+        one.receive(numbered(one, 4, offer(one, 1)))
+        one.receive(numbered(one, 3, offer(one, 1)))
+        one.receive(numbered(one, 4, withdraw()))
+        await front.settle()
+        items = one.items()
+        assert rejected(items) == [(3, "LOT_SIZE", False), (4, "NUMBER_OUT_OF_RANGE", False)]
+        assert [item.own.number for item in items if item.public] == [3, 4]
+
+
+async def test_a_refusal_of_the_table_uses_the_number_up() -> None:
+    async with Front() as front:
+        one, *_ = await front.playing()
+        number = one.submit(withdraw())
+        await front.settle()
+        assert rejected(one.items()) == [(number, "NOTHING_TO_WITHDRAW", True)]
+        one.submit(offer(one, 1))
+        await front.settle()
+        assert [item.own.number for item in one.items()] == [number + 1]
+
+
+async def test_a_repeated_number_gets_its_first_answer_and_other_content_is_refused() -> None:
+    async with Front() as front:
+        one, two, *_ = await front.playing()
+        first = numbered(one, 3, offer(one, 1))
+        one.receive(first)
+        await front.settle()
+        [item] = one.items()
+        two.items()
+        one.receive(first)
+        one.receive(numbered(one, 3, withdraw()))
+        one.receive(numbered(one, 4, withdraw()))
+        await front.settle()
+        again, reused, effect = one.items()
+        seq = play_pb2.PublicItem.FromString(item.public).event.seq
+        assert (again.effective.number, again.effective.seq) == (3, seq)
+        assert rejected([reused]) == [(3, "NUMBER_REUSED", False)]
+        assert effect.own.number == 4
+        assert len(two.items()) == 1
+
+
+async def test_no_more_than_sixteen_commands_wait_for_their_answers() -> None:
+    async with Front() as front:
+        one, *_ = await front.playing()
+        for step in range(IN_FLIGHT_MAX + 1):
+            one.receive(numbered(one, 3 + step, withdraw()))
+        await front.breathe()
+        assert rejected(one.items()) == [(3 + IN_FLIGHT_MAX, "TOO_MANY_IN_FLIGHT", False)]
+
+
+async def test_the_twenty_first_command_of_a_burst_is_told_when_to_come_again() -> None:
+    async with Front(people=PUBLIC) as front:
+        one, *_ = await front.playing()
+        front.world.sleep(PUBLIC.burst / PUBLIC.commands_per_s)
+        for _ in range(PUBLIC.burst + 1):
+            one.receive(numbered(one, 9, withdraw()))
+        await front.breathe()
+        *gaps, last = one.items()
+        assert rejected(gaps) == [(9, "NUMBER_OUT_OF_RANGE", False)] * PUBLIC.burst
+        assert last.rejected.reason == "RATE_LIMITED"
+        assert last.rejected.retry_after_ms == 100
+        front.world.sleep(0.1)
+        one.receive(numbered(one, 3, offer(one, 1)))
+        await front.settle()
+        assert [item.own.number for item in one.items()] == [3]
+
+
+async def test_a_command_that_could_not_be_written_may_be_sent_again_under_its_number() -> None:
+    async with Front() as front:
+        one, *_ = await front.playing()
+        command = numbered(one, 3, offer(one, 1))
+        front.world.store.fault = lambda operation: (
+            Fault.REFUSED if operation == "append" else Fault.NONE
+        )
+        one.receive(command)
+        await front.breathe()
+        assert rejected(one.items()) == [(3, "TABLE_UNAVAILABLE", False)]
+        front.world.store.fault = lambda operation: Fault.NONE
+        one.receive(command)
+        await front.settle()
+        assert [item.own.number for item in one.items()] == [3]
+
+
+async def test_a_lost_reply_and_a_repetition_have_one_effect() -> None:
+    async with Front() as front:
+        one, two, *_ = await front.playing()
+        two.items()
+        command = numbered(one, 3, offer(one, 1))
+        front.world.store.fault = lambda operation: (
+            Fault.REPLY_LOST if operation == "append" else Fault.NONE
+        )
+        one.receive(command)
+        await front.breathe()
+        assert rejected(one.items()) == [(3, "TABLE_UNAVAILABLE", False)]
+        front.world.store.fault = lambda operation: Fault.NONE
+        one.receive(command)
+        await front.settle()
+        kinds = [item.WhichOneof("kind") or "event" for item in one.items()]
+        assert sorted(kinds) == ["effective", "event"]
+        assert len(two.items()) == 1
+
+
+async def test_a_shard_that_says_nothing_is_unavailable() -> None:
+    async with Front() as front:
+        one, *_ = await front.playing()
+        one.receive(numbered(one, 3, offer(one, 1)))
+        await front.breathe()
+        front.world.sleep(2.5)
+        one.receive(numbered(one, 4, withdraw()))
+        await front.breathe()
+        assert rejected(one.items()) == [(4, "TABLE_UNAVAILABLE", False)]
+        await front.settle()
+        one.receive(numbered(one, 4, withdraw()))
+        await front.settle()
+        assert [item.own.number for item in one.items()] == [3, 4]
+
+
+async def test_a_ping_is_answered() -> None:
+    async with Front() as front:
+        [one] = await front.seated(await front.table(front.person(0)), 0)
+        one.receive(ping(7))
+        await front.breathe()
+        [item] = one.items()
+        assert (item.pong.client_us, item.pong.server_us) == (7, int(front.wall() * 1_000_000))
+
+
+async def test_a_quiet_stream_has_a_heartbeat() -> None:
+    async with Front() as front:
+        [one] = await front.seated(await front.table(front.person(0)), 0)
+        front.gateway.tick()
+        await front.breathe()
+        assert one.items() == []
+        front.world.sleep(HEARTBEAT_S + 1)
+        front.gateway.tick()
+        await front.breathe()
+        [item] = one.items()
+        assert item.heartbeat.head_seq == one.view.seq
+
+
+async def unattached(front: Front) -> Seated:
+    """A stream that has sent nothing, of a person with a seat."""
+    seat = await front.join(front.person(0), await front.table(front.person(0)))
+    seat.door = OpenDoor()
+    seat.session = front.gateway.open(seat.door, seat.caller)
+    return seat
+
+
+async def test_a_message_that_is_none_ends_the_stream() -> None:
+    async with Front() as front:
+        seat = await unattached(front)
+        assert seat.session is not None
+        seat.session.receive(b"\xff\xff\xff")
+        assert seat.door.end_reason == "MALFORMED_REQUEST"
+
+
+async def test_a_command_before_the_attach_ends_the_stream() -> None:
+    async with Front() as front:
+        seat = await unattached(front)
+        seat.receive(play_pb2.PlayRequest(command=withdraw()))
+        assert seat.door.end_reason == "ATTACH_EXPECTED"
+
+
+async def test_an_empty_message_names_what_it_could_be() -> None:
+    async with Front() as front:
+        seat = await unattached(front)
+        seat.receive(play_pb2.PlayRequest())
+        assert seat.door.end_reason == "INVALID_FIELD"
+
+
+@pytest.mark.parametrize("what", ["garbage", "other table", "other person", "access token"])
+async def test_a_seat_token_that_is_not_of_this_seat_ends_the_stream(what: str) -> None:
+    async with Front() as front:
+        seat = await unattached(front)
+        table = seat.protocol.table
+        other = front.tokens.access(seat.caller.person, "sid", Role.PLAYER)
+        token = {
+            "garbage": "garbage",
+            "other table": front.seat_token(seat.caller, "tables/00" + "a" * 20, 0),
+            "other person": front.seat_token(front.person(1), table, 0),
+            "access token": other,
+        }[what]
+        seat.receive(play_pb2.PlayRequest(attach=play_pb2.Attach(table=table, seat_token=token)))
+        expected = "FOREIGN_SEAT_TOKEN" if what.startswith("other") else "INVALID_SEAT_TOKEN"
+        assert seat.door.end_reason == expected
+
+
+async def test_a_seat_that_is_somebody_elses_is_refused_by_the_table() -> None:
+    async with Front() as front:
+        seat = await unattached(front)
+        stranger = front.person(1)
+        token = front.seat_token(stranger, seat.protocol.table, 0)
+        intruder = Seated(front, stranger, SeatProtocol(seat.protocol.table, token))
+        intruder.connect()
+        await front.settle()
+        assert intruder.door.end_reason == "NOT_SEATED"
+
+
+async def test_commands_sent_while_attaching_are_held_until_the_seat_is_ours() -> None:
+    async with Front() as front:
+        one, *_ = await front.playing()
+        one.connect()
+        command = offer(one, 1)
+        command.number, command.round, command.seen_seq = 3, one.view.round, one.view.seq
+        one.receive(play_pb2.PlayRequest(command=command))
+        await front.settle()
+        one.take()
+        items = [each for each in one.happenings if type(each) is Happened and each.number == 3]
+        assert len(items) == 1
+
+
+async def test_a_stream_without_an_attach_and_one_without_an_answer_are_ended() -> None:
+    async with Front() as front:
+        seat = await unattached(front)
+        front.world.sleep(FIRST_MESSAGE_TIMEOUT_S + 1)
+        front.gateway.tick()
+        assert seat.door.end_reason == "ATTACH_EXPECTED"
+        seat.connect()
+        await front.breathe()
+        front.world.sleep(ATTACH_TIMEOUT_S + 1)
+        front.gateway.tick()
+        assert seat.door.end_reason == "TABLE_UNAVAILABLE"
+
+
+async def test_a_late_attachment_of_a_stream_that_is_gone_is_taken_back() -> None:
+    async with Front() as front:
+        one, two, *_ = await front.playing()
+        one.connect()
+        assert one.session is not None
+        one.session.closed()
+        await front.settle(8)
+        two.take()
+        kinds = [
+            each.event.WhichOneof("kind") for each in two.happenings if type(each) is Happened
+        ]
+        assert kinds[-1] == "seat_away"
+
+
+async def test_a_stream_ends_half_a_minute_after_its_token_unless_refreshed_in_it() -> None:
+    async with Front() as front:
+        [one] = await front.seated(await front.table(front.person(0)), 0)
+        left_s = one.caller.expires_s - front.wall()
+        front.world.sleep(left_s + EXPIRY_GRACE_S - 1)
+        front.gateway.tick()
+        assert not one.door.ended
+        token = front.tokens.access(one.caller.person, one.caller.sign_in, Role.PLAYER)
+        one.receive(
+            play_pb2.PlayRequest(refresh_access=play_pb2.RefreshAccess(access_token=token))
+        )
+        front.world.sleep(2)
+        front.gateway.tick()
+        assert not one.door.ended
+
+
+async def test_a_stream_whose_token_has_expired_is_ended() -> None:
+    async with Front() as front:
+        [one] = await front.seated(await front.table(front.person(0)), 0)
+        front.world.sleep(one.caller.expires_s - front.wall() + EXPIRY_GRACE_S + 1)
+        front.gateway.tick()
+        assert one.door.end_reason == "TOKEN_EXPIRED"
+
+
+async def test_a_token_of_another_sign_in_does_not_refresh() -> None:
+    async with Front() as front:
+        [one] = await front.seated(await front.table(front.person(0)), 0)
+        token = front.tokens.access(one.caller.person, "another", Role.PLAYER)
+        one.receive(
+            play_pb2.PlayRequest(refresh_access=play_pb2.RefreshAccess(access_token=token))
+        )
+        assert one.door.end_reason == "INVALID_TOKEN"
+
+
+async def test_a_refresh_on_one_stream_keeps_the_others_of_its_sign_in_alive() -> None:
+    async with Front() as front:
+        [one] = await front.seated(await front.table(front.person(0)), 0)
+        await front.store.raise_expiry(one.caller.sign_in, front.wall() + 5_000, 60)
+        front.world.sleep(one.caller.expires_s - front.wall() + 1)
+        front.gateway.tick()
+        await front.gateway.settle_expiries()
+        front.world.sleep(EXPIRY_GRACE_S)
+        front.gateway.tick()
+        assert not one.door.ended
+
+
+async def test_the_fifth_stream_of_a_sign_in_is_refused() -> None:
+    async with Front(people=PUBLIC) as front:
+        caller = front.person(0)
+        for _ in range(PUBLIC.streams_max):
+            front.gateway.open(OpenDoor(), caller)
+        with pytest.raises(Exception, match="TOO_MANY_STREAMS"):
+            front.gateway.open(OpenDoor(), caller)
+        front.gateway.open(OpenDoor(), front.person(1, Role.BOT))
+
+
+async def test_effects_are_settled_outcomes() -> None:
+    async with Front() as front:
+        seats = await front.playing()
+        assert all(type(end) is Effective for seat in seats for end in seat.outcomes().values())
