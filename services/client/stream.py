@@ -128,7 +128,6 @@ class SeatStream:
             while isinstance(data := await call.read(), bytes):  # else the end of the stream
                 self._take(data)
         except aio.AioRpcError as error:
-            self._channels.failed(connection.target)
             return await self._why_ended(error)
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -175,6 +174,7 @@ class SeatStream:
                 return (None if failure.code in TRIED_AGAIN else failure), 0.0
             return None, wait_s
         if code in TRIED_AGAIN:
+            self._channels.failed(self._target)
             return None, wait_s
         return refused(error), 0.0
 
