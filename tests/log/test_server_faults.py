@@ -1,0 +1,395 @@
+"""Faults of real servers and networks: killed, cut short, busy, wrong clocks, lost replies."""
+
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from services.log.chain import NOTHING, Verdict, held, take
+from services.log.connection import SyncConnection
+from services.log.port import (
+    START,
+    Damaged,
+    DeadLetter,
+    Fenced,
+    InPosition,
+    Lease,
+    Unavailable,
+    Unclear,
+)
+from services.log.redis import RedisGatewayLog, RedisOwnerLog
+from services.log.server import EmbeddedServer
+from services.log.store import init_store
+from support.proxy import Proxy
+from support.require import need
+from support.stores import ServerBackend, contents_of
+from support.turns import Turns, table
+from support.valkey import SHARDS, binary_of, emptied, running
+
+A, B = table(0), table(1)
+
+
+@pytest.fixture(params=["valkey", "redis"])
+def server(request: pytest.FixtureRequest) -> EmbeddedServer:
+    """The session's Valkey, or Debian's redis 7.0, emptied."""
+    found: EmbeddedServer = request.getfixturevalue(f"{request.param}_server")
+    emptied(found)
+    return found
+
+
+@pytest.fixture
+def proxy(server: EmbeddedServer) -> Iterator[Proxy]:
+    with Proxy(server.port) as found:
+        yield found
+
+
+# ------------------------------------------------------------------ lost replies
+
+
+async def test_no_write_is_ever_repeated(server: EmbeddedServer, proxy: Proxy):
+    """F20: replies are lost five times running; each XADD is in the stream once."""
+    gateway, owner = RedisGatewayLog(proxy.url), RedisOwnerLog(server.url)
+    await gateway.append({1: b"0"})
+    for number in range(1, 6):
+        proxy.lose_replies()
+        [outcome] = (await gateway.append({1: b"%d" % number})).values()
+        if isinstance(outcome, Unavailable):  # the loss hit the new connection's own greeting
+            [outcome] = (await gateway.append({1: b"%d" % number})).values()
+        assert outcome is None or isinstance(outcome, Unclear)
+    _, entries = owner.exchange([], {1: START}, 0, 100)
+    found = [entry.body for entry in entries[1]]
+    assert sorted(found) == sorted(set(found)), "none twice"
+    await gateway.close()
+    owner.close()
+
+
+async def test_a_lost_reply_in_a_pipeline_leaves_each_shard_unclear(
+    server: EmbeddedServer, proxy: Proxy
+):
+    gateway = RedisGatewayLog(proxy.url)
+    await gateway.meta()
+    await gateway.append({1: b"first"})
+    proxy.lose_replies()
+    outcomes = await gateway.append({1: b"x", 2: b"y", 3: b"z"})
+    assert [type(outcome) for outcome in outcomes.values()] == [Unclear] * 3
+    assert await gateway.append({1: b"last"}) == {1: None}
+    await gateway.close()
+
+
+def test_a_reset_connection_is_made_anew(server: EmbeddedServer, proxy: Proxy):
+    """F22: between requests a cut costs nothing: it is seen before anything is sent."""
+    turns = Turns(RedisOwnerLog(proxy.url))
+    turns.acquire()
+    for _ in range(5):
+        turns.turn()
+        proxy.cut()
+    assert len(turns.out()) == 6
+    turns.log.close()
+
+
+def test_a_slow_network_is_only_slow(server: EmbeddedServer, proxy: Proxy):
+    proxy.delay_s = 0.02
+    turns = Turns(RedisOwnerLog(proxy.url))
+    turns.acquire()
+    turns.turn()
+    assert len(turns.out()) == 2
+    turns.log.close()
+
+
+@pytest.mark.all
+def test_a_stalled_server_is_given_up(server: EmbeddedServer, proxy: Proxy):
+    """F19: unclear after the time a reply may take, and usable as soon as it answers again."""
+    turns = Turns(RedisOwnerLog(proxy.url))
+    turns.acquire()
+    proxy.stall()
+    assert isinstance(turns.send(turns.next_commit()), Unclear)
+    with pytest.raises(Unavailable):
+        turns.log.leases([1])
+    proxy.resume()
+    turns.settle()
+    turns.turn()
+    turns.log.close()
+
+
+# ------------------------------------------------------------------ a server that refuses
+
+
+def test_a_server_that_is_gone_is_unavailable(tmp_path: Path):
+    with running("valkey", tmp_path) as server:
+        init_store(server.url, SHARDS)
+        turns = Turns(RedisOwnerLog(server.url))
+        turns.acquire()
+        turns.turn()
+        server.kill()
+        with pytest.raises(Unavailable):
+            turns.log.exchange([turns.next_commit()], {1: START}, 0, 1)
+        with pytest.raises(Unavailable):
+            turns.log.renew(1, turns.nonce)
+        server.start()
+        turns.turn()
+        assert len(turns.out()) == 3, "F13: a killed server has lost nothing"
+        turns.log.close()
+
+
+async def test_a_busy_server_has_done_nothing(server: EmbeddedServer):
+    """F29: a script that runs too long makes it refuse everything, until it is killed."""
+    turns = Turns(RedisOwnerLog(server.url))
+    gateway = RedisGatewayLog(server.url)
+    turns.acquire()
+    await gateway.append({1: b"before"})
+    blocker, control = SyncConnection(server.url), SyncConnection(server.url)
+    control.call("CONFIG", "SET", "busy-reply-threshold", "1")
+    blocker.send(b"*3\r\n$4\r\nEVAL\r\n$17\r\nwhile true do end\r\n$1\r\n0\r\n")
+    while control_answers(control):
+        pass
+    assert isinstance(turns.send(turns.next_commit()), Unavailable)
+    [outcome] = (await gateway.append({1: b"during"})).values()
+    assert isinstance(outcome, Unavailable)
+    control.call("SCRIPT", "KILL")
+    control.call("CONFIG", "SET", "busy-reply-threshold", "5000")
+    turns.turn()
+    _, entries = turns.log.exchange([], {1: START}, 0, 10)
+    assert [entry.body for entry in entries[1]] == [b"before"]
+    await gateway.close()
+    for connection in (turns.log, blocker, control):
+        connection.close()
+
+
+def control_answers(control: SyncConnection) -> bool:
+    try:
+        control.ask("PING")
+    except Unavailable:
+        return False
+    return True
+
+
+def test_scripts_survive_a_script_flush(server: EmbeddedServer):
+    """F28: they are sent whole."""
+    turns, raw = Turns(RedisOwnerLog(server.url)), SyncConnection(server.url)
+    turns.acquire()
+    turns.turn()
+    raw.call("SCRIPT", "FLUSH")
+    turns.turn()
+    turns.snapshot([(A, b"state")])
+    turns.log.close()
+    raw.close()
+
+
+def test_a_key_of_another_kind_is_damage_and_nothing_is_written(server: EmbeddedServer):
+    backend = ServerBackend(server)
+    turns = Turns(backend.owner())
+    turns.acquire()
+    backend.raw.call("SET", "pit:{01}:dead", "not a stream")
+    before = turns.out()
+    commit = turns.next_commit(dead=(DeadLetter("1-0", 0, "type", b""),))
+    assert turns.send(commit) is not None
+    assert turns.out() == before
+    backend.close()
+
+
+def test_a_damaged_newest_entry_is_not_taken_over(server: EmbeddedServer):
+    """F30: its position would be copied into the barrier, under a fresh checksum."""
+    backend = ServerBackend(server)
+    turns = Turns(backend.owner())
+    turns.acquire()
+    last = turns.turn()
+
+    def flip(fields: list[bytes]) -> None:
+        fields[5] = fields[5].replace(b"0/", b"1/")
+
+    backend.rewrite_out(1, last, flip)
+    heir = Turns(backend.owner())
+    with pytest.raises(Damaged, match="shard 01"):
+        heir.acquire(heir.log.leases([1])[0])
+    with pytest.raises(Damaged, match=f"out entry {last} of shard 01"):
+        heir.out()
+    backend.close()
+
+
+@pytest.mark.parametrize("field", [1, 3, 5, 7, 9, 11])
+def test_every_field_of_an_entry_is_under_a_checksum(server: EmbeddedServer, field: int):
+    """Of the body its index, in front; the records in it have their own."""
+    backend = ServerBackend(server)
+    turns = Turns(backend.owner())
+    turns.acquire()
+    last = turns.turn((A, b"one"), (B, b"two"))
+
+    def flip(fields: list[bytes]) -> None:
+        value = bytearray(fields[field])
+        value[4] ^= 1
+        fields[field] = bytes(value)
+
+    backend.rewrite_out(1, last, flip)
+    with pytest.raises(Damaged, match=f"out entry {last} of shard 01"):
+        turns.out()
+    backend.close()
+
+
+# ------------------------------------------------------------------ lost tails, cut files
+
+
+def append_only_file(directory: Path) -> Path:
+    """The file that grows, of a server that has never rewritten it."""
+    [found] = (directory / "appendonlydir").glob("*.incr.aof")
+    return found
+
+
+def test_a_lost_tail_on_a_real_server(own_valkey: EmbeddedServer):
+    """F14: with the old owner, with a new one, and for who had read what is lost."""
+    init_store(own_valkey.url, SHARDS)
+    turns, heir = Turns(RedisOwnerLog(own_valkey.url)), Turns(RedisOwnerLog(own_valkey.url))
+    turns.acquire()
+    turns.turn((A, b"0"))
+    survives = append_only_file(own_valkey.directory).stat().st_size
+    for number in range(1, 4):
+        turns.turn((A, b"%d" % number))
+    seen = turns.log.out_after(1, "0-0", 100)
+    lose_tail(own_valkey, survives)
+
+    assert isinstance(turns.send(turns.next_commit((A, b"4"))), Fenced)
+    assert heir.acquire(heir.log.leases([1])[0]) is not None
+    for number in range(4):
+        heir.turn((A, b"new %d" % number))
+    after = heir.log.out_after(1, seen[-1].id, 100)
+    assert after
+    assert take(held(seen[-1]), after)[2] is Verdict.RESET
+    whole = heir.log.out_after(1, "0-0", 100)
+    assert take(NOTHING, whole) == (whole, held(whole[-1]), Verdict.ACCEPT)
+    turns.log.close()
+    heir.log.close()
+
+
+def lose_tail(server: EmbeddedServer, survives: int) -> None:
+    server.kill()
+    with append_only_file(server.directory).open("r+b") as file:
+        file.truncate(survives)
+    server.start()
+
+
+CUTS = 6
+CUTS_ALL = 40
+
+
+@pytest.mark.parametrize("kind", ["valkey", "redis"])
+def test_a_cut_file_shows_one_moment(kind: str, tmp_path: Path):
+    """All keys of the shard as they once were together, wherever the file is cut."""
+    cut_and_compare(kind, tmp_path, CUTS)
+
+
+@pytest.mark.all
+@pytest.mark.parametrize("kind", ["valkey", "redis"])
+def test_a_file_cut_at_forty_places_shows_one_moment(kind: str, tmp_path: Path):
+    cut_and_compare(kind, tmp_path, CUTS_ALL)
+
+
+def cut_and_compare(kind: str, directory: Path, cuts: int) -> None:
+    with running(kind, directory / "whole") as server:
+        raw = SyncConnection(server.url)
+        moments = {contents_of(raw, 1)}
+        init_store(server.url, SHARDS)
+        start = append_only_file(server.directory).stat().st_size
+        play(server, lambda: moments.add(contents_of(raw, 1)))
+        raw.close()
+        server.kill()
+    end = append_only_file(directory / "whole").stat().st_size
+    chance = random.Random(end)
+    for number in range(cuts):
+        place = chance.randrange(start, end)
+        copy = directory / f"cut-{number}"
+        shutil.copytree(directory / "whole", copy)
+        with append_only_file(copy).open("r+b") as file:
+            file.truncate(place)
+        with EmbeddedServer(copy, binary=binary_of(kind)) as server:
+            raw = SyncConnection(server.url)
+            assert contents_of(raw, 1) in moments, f"cut at {place} of {end}"
+            raw.close()
+            assert_goes_on(server)
+        shutil.rmtree(copy)
+
+
+def play(server: EmbeddedServer, seen) -> None:
+    """A life of a shard: commands, turns with everything, snapshots, takeovers."""
+    backend = ServerBackend(server)
+    owner = Turns(backend.owner())
+    watched = None
+    for round_number in range(6):
+        assert owner.acquire(watched) is not None
+        seen()
+        for number in range(6):
+            backend.append_raw(1, b"command %d" % number)
+            seen()
+            _, entries = owner.log.exchange([], {1: owner.position}, 0, 10)
+            owner.send(
+                owner.next_commit(
+                    (A, b"a" * 200),
+                    (B, b"b" * 300),
+                    position=InPosition(entries[1][-1].id, 0),
+                    later_ms=20_000,
+                    dead=(DeadLetter("1-0", number, "type", b"bad"),),
+                    lobby=((A, b"line %d" % number), (B, None)),
+                )
+            )
+            seen()
+            owner.log.count_attempt(1, "1-0", number)
+            seen()
+            if number % 2:
+                owner.snapshot([(A, b"state %d" % number)], gone=[B])
+                seen()
+        owner.log.renew(1, owner.nonce)
+        seen()
+        watched = Lease(owner.nonce, 0)
+        if round_number == 3:
+            owner.log.release(1, owner.nonce)
+            seen()
+    backend.close()
+
+
+def assert_goes_on(server: EmbeddedServer) -> None:
+    """Whatever is left, somebody takes over, and the history after it is one."""
+    heir = Turns(RedisOwnerLog(server.url))
+    [lease] = heir.log.leases([1])
+    acquired = heir.acquire(lease)
+    assert acquired is not None
+    loaded = heir.log.load(1)
+    assert loaded.damaged == ()
+    entries = heir.log.out_after(1, loaded.out_id, 1_000)
+    assert take(held(entries[0]), entries[1:])[2] is Verdict.ACCEPT
+    heir.turn()
+    heir.snapshot([(A, b"after")])
+    heir.log.close()
+
+
+# ------------------------------------------------------------------ wrong clocks
+
+
+def clock(off: str) -> tuple[str, ...]:
+    """Start a server with its clock off. (The `faketime` program would stay as its parent.)"""
+    need("faketime")
+    [library] = Path("/usr/lib").glob("*/faketime/libfaketime.so.1")
+    return ("env", f"LD_PRELOAD={library}", f"FAKETIME={off}")
+
+
+@pytest.mark.parametrize(("first", "then"), [("+1h", "+0h"), ("+0h", "+1h")])
+def test_a_deleted_lease_with_the_server_clock_an_hour_off(tmp_path: Path, first: str, then: str):
+    """F11, F41 on the wheel's Valkey under faketime (Debian's redis does not start under it)."""
+    server = EmbeddedServer(tmp_path, prefix=clock(first))
+    with server:
+        init_store(server.url, SHARDS)
+        turns, heir = Turns(RedisOwnerLog(server.url)), Turns(RedisOwnerLog(server.url))
+        turns.acquire()
+        turns.turn((A, b"first"))
+    with EmbeddedServer(tmp_path, server.port, prefix=clock(then)) as server:
+        raw = SyncConnection(server.url)
+        raw.call("DEL", "pit:{01}:lease")
+        acquired = heir.acquire()
+        assert acquired is not None
+        assert acquired.epoch > turns.epoch
+        assert acquired.now_ms == turns.now_ms
+        assert isinstance(turns.send(turns.next_commit((A, b"old"))), Fenced)
+        heir.turn((A, b"second"))
+        entries = heir.log.out_after(1, "0-0", 100)
+        assert take(NOTHING, entries)[2] is Verdict.ACCEPT
+        for connection in (turns.log, heir.log, raw):
+            connection.close()
