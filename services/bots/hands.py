@@ -55,7 +55,8 @@ def lots(
 def _extras(each: tuple[int, ...]) -> list[int]:
     """What of Bull and Bear may go into a lot: the Bear alone first."""
     bull, bear = each[BULL] * ONE[BULL], each[BEAR] * ONE[BEAR]
-    return list(dict.fromkeys((bear, bear + bull, bull, NO_CARDS)))
+    some = [extra for extra in (bear, bear + bull, bull) if extra]
+    return [*dict.fromkeys(some), NO_CARDS]
 
 
 def _mixed(

@@ -9,6 +9,7 @@ from typing import Final
 
 from pit.v1 import table_pb2
 
+from engine.cards import size
 from services.bots.acts import Act, MakeOffer, Ring, SayReady
 from services.bots.memory import Memory
 from services.bots.pace import COMMAND_MIN_S, HUMAN, Pace
@@ -74,7 +75,7 @@ class Player:
                 self._hand_changed(view, now)
                 self.wake_at = now + self._pace(view).offer_s(self._chance)
         elif kind in ("dealt", "exchange_opened", "round_scored", "round_void"):
-            if kind == "dealt":
+            if kind in ("dealt", "exchange_opened"):
                 self._hand_changed(view, now)
             self.wake_at = now + self._reaction_s(view)
 
@@ -110,8 +111,13 @@ class Player:
         if isinstance(act, Ring) and now < self._bell_at:
             self.wake_at = self._bell_at
             return None
-        if isinstance(act, MakeOffer) and view.offer_lot:
-            self.memory.unanswered += 1
+        if isinstance(act, MakeOffer):
+            readable_at = self._readable_at(view, act)
+            if now < readable_at:
+                self.wake_at = readable_at
+                return None
+            if view.offer_lot:
+                self.memory.unanswered += 1
         if act is None and view.offer_lot and now < stands_until:
             self._wake(stands_until)
         return act
@@ -149,6 +155,20 @@ class Player:
         answerable.sort(key=lambda number: seen_at[number])
         offers = tuple(OpenOffer(number, view.seats[number].offer_size) for number in answerable)
         return Sight(view, self.memory, now, offers, may_call_out, self._skill, self._chance)
+
+    def _readable_at(self, view: TableView, act: MakeOffer) -> float:
+        """When every open offer that this one could meet has been there for a reaction time:
+        nobody is to be answered sooner, not even by coincidence."""
+        wanted = size(act.lot)
+        met = [
+            self.memory.seen_at.get(number, 0.0)
+            for number, seat in enumerate(view.seats)
+            if seat.offer_size == wanted
+            and number != view.seat
+            and act.directed_at in (NOBODY, number)
+            and seat.offer_directed_at in (NOBODY, view.seat)
+        ]
+        return max(met, default=0.0) + self._pace(view).offer_min_s
 
     def _pace(self, view: TableView) -> Pace:
         """The pace asked for, but a human one where a person sits."""
