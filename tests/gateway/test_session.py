@@ -347,9 +347,7 @@ async def test_a_late_attachment_of_a_stream_that_is_gone_is_taken_back() -> Non
         one.session.closed()
         await front.settle(8)
         two.take()
-        kinds = [
-            each.event.WhichOneof("kind") for each in two.happenings if type(each) is Happened
-        ]
+        kinds = [each.event.WhichOneof("kind") for each in two.happenings if type(each) is Happened]
         assert kinds[-1] == "seat_away"
 
 
@@ -361,9 +359,7 @@ async def test_a_stream_ends_half_a_minute_after_its_token_unless_refreshed_in_i
         front.gateway.tick()
         assert not one.door.ended
         token = front.tokens.access(one.caller.person, one.caller.sign_in, Role.PLAYER)
-        one.receive(
-            play_pb2.PlayRequest(refresh_access=play_pb2.RefreshAccess(access_token=token))
-        )
+        one.receive(play_pb2.PlayRequest(refresh_access=play_pb2.RefreshAccess(access_token=token)))
         front.world.sleep(2)
         front.gateway.tick()
         assert not one.door.ended
@@ -381,9 +377,7 @@ async def test_a_token_of_another_sign_in_does_not_refresh() -> None:
     async with Front() as front:
         [one] = await front.seated(await front.table(front.person(0)), 0)
         token = front.tokens.access(one.caller.person, "another", Role.PLAYER)
-        one.receive(
-            play_pb2.PlayRequest(refresh_access=play_pb2.RefreshAccess(access_token=token))
-        )
+        one.receive(play_pb2.PlayRequest(refresh_access=play_pb2.RefreshAccess(access_token=token)))
         assert one.door.end_reason == "INVALID_TOKEN"
 
 

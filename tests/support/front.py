@@ -15,6 +15,7 @@ from services.client.happenings import Happening, Settled
 from services.client.protocol import SeatProtocol
 from services.gateway.errors import Refused
 from services.gateway.gateway import Gateway
+from services.gateway.hub import ALIVE_EVERY_S
 from services.gateway.identity.memory import MemoryPeopleStore
 from services.gateway.identity.tokens import SignedTokens
 from services.gateway.session.core import Session
@@ -129,6 +130,7 @@ class Front:
         self.gateway = self._gateway("g1")
         self._tasks: list[asyncio.Task[None]] = []
         self._requests = 0
+        self._alive_s = 0.0
 
     def clock(self) -> float:
         return self.world.now_s
@@ -185,6 +187,9 @@ class Front:
     async def settle(self, rounds: int = 4) -> None:
         """Let what is under way arrive."""
         for _ in range(rounds):
+            if self.world.now_s - self._alive_s > ALIVE_EVERY_S:
+                self._alive_s = self.world.now_s
+                self.gateway.hub.say_alive()
             await self.breathe()
             self.matcher.step()
         await self.breathe()
