@@ -45,7 +45,7 @@ def everybody_ready(table: Table, purpose: int, giver: int = NOBODY) -> bool:
     bit = 1 << purpose
     present = 0
     for index, seat in enumerate(table.seats):
-        if seat.holder:
+        if seat.holder or index == giver:
             if not seat.ready & bit and index != giver:
                 return False
             present += 1
@@ -61,7 +61,7 @@ def deadlines(table: Table) -> Iterator[Deadline]:
     if phase == Phase.ENDED:
         yield Deadline(table.ended_ms + limits.FINISHED_MS, Due.CLOSING, NOBODY)
         return
-    if phase == Phase.CLOSED:
+    if phase in (Phase.NEW, Phase.CLOSED):
         return
     if phase == Phase.SORTING:
         yield Deadline(table.opens_at_ms, Due.OPENING, NOBODY)

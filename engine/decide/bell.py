@@ -4,6 +4,7 @@ from typing import Final
 
 from engine import commands as c
 from engine.cards import BEAR, BULL, DECKS
+from engine.commands import NOBODY
 from engine.decide.gate import Chance, Outcome, Refusal
 from engine.decide.play import not_trading
 from engine.decide.rounds import scored
@@ -26,7 +27,7 @@ def ring(
     if not 0 <= commodity < len(DECKS[table.rules.deck]):
         return NO_SUCH_COMMODITY
     if table.phase != OPEN or command.round != table.round:
-        return not_trading(table, command, now_ms, _late_ms(table, seat, commodity, now_ms))
+        return not_trading(table, command, now_ms, _late_ms(table, index, commodity, now_ms))
     if seat.bell_locked_until_ms > now_ms:
         return Refusal(int(Rejection.BELL_LOCKED), (seat.bell_locked_until_ms - now_ms,))
     kind, points = corner(seat.hand, commodity, table.rules)
@@ -42,11 +43,12 @@ def ring(
     return tuple(events)
 
 
-def _late_ms(table: Table, seat: Seat, commodity: int, now_ms: int) -> int:
-    """By how much a true bell missed the end of the round, at least 1; 0 without a corner."""
-    if table.phase not in (Phase.BETWEEN, Phase.ENDED) or not table.round:
+def _late_ms(table: Table, index: int, commodity: int, now_ms: int) -> int:
+    """By how much a true bell missed the round another won, at least 1; else 0."""
+    over = table.phase in (Phase.BETWEEN, Phase.ENDED)
+    if not over or table.winner in (NOBODY, index):
         return 0
-    kind, _ = corner(seat.hand, commodity, table.rules)
+    kind, _ = corner(table.seats[index].hand, commodity, table.rules)
     return max(now_ms - table.ended_ms, 1) if kind else 0
 
 
