@@ -1,5 +1,6 @@
 """`pit serve archiver`: copies the event streams into records until told to stop."""
 
+import os
 import signal
 from threading import Event
 from types import FrameType
@@ -13,6 +14,9 @@ from services.archive.directory import ArchiveBusy, DirectoryArchive
 from services.log.redis import RedisReaderLog
 from services.settings import Settings
 
+NICE = 5
+"""Players come first: the log keeps what the archive has not copied yet."""
+
 log = structlog.get_logger()
 
 
@@ -21,6 +25,7 @@ def run(settings: Settings) -> int:
 
     Raises `SettingsProblem`, and what the log raises when the store is not ours.
     """
+    os.nice(NICE)
     stop = Event()
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.commands import NOBODY
 from engine.rules import preset_name, rules_hash
-from engine.shown import Phase, TableView
+from engine.shown import Phase, SeatShown, TableView
 from engine.view import show
 from services.archive.audit import audit
 from services.archive.directory import DirectoryArchive
@@ -46,13 +46,19 @@ def show_table(name: str, as_json: bool) -> None:
     print(f"{'seat':>4}  {'player':<24} {'score':>6} {'cards':>5} {'offer':>5}")
     for seat, state in enumerate(view.seats):
         if not state.dropped:
-            player = state.person or ("a bot" if state.bot else "free")
+            player = state.person or _stand_in(state)
             offer = state.offer_size or "-"
             print(f"{seat:>4}  {player:<24} {state.score:>6} {state.cards:>5} {offer:>5}")
     if verdict.findings:
         raise Failure(
             Exit.CHECK_FAILED, "the records do not hold", "", f"`pit verify {name}` says why"
         )
+
+
+def _stand_in(seat: SeatShown) -> str:
+    if seat.bot:
+        return "a bot"
+    return "a bot is wanted" if seat.bot_wanted else "free"
 
 
 def _lobby(url: str) -> list[LobbyLine]:

@@ -26,7 +26,6 @@ class Child:
         self._arguments = [*arguments, "--with-parent", str(os.getpid())]
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
-        self._killing = False
 
     def start(self) -> None:
         """Start it, again if it was started before. Its signals are ours alone to send."""
@@ -41,15 +40,8 @@ class Child:
             )
 
     def ended(self) -> int | None:
-        """The exit code if it ended by itself, `None` otherwise."""
-        return None if self._process is None or self._killing else self._process.poll()
-
-    def kill_and_start(self) -> None:
-        """SIGKILL, then start again."""
-        self._killing = True
-        self.kill()
-        self.start()
-        self._killing = False
+        """Its exit code, `None` while it runs."""
+        return None if self._process is None else self._process.poll()
 
     def kill(self) -> None:
         """SIGKILL, and wait until it is gone."""

@@ -3,7 +3,7 @@
 import os
 import time
 
-from services.cli.common import explained_store
+from services.cli.common import explained_store, opened_log
 from services.cli.demo import secrets
 from services.cli.demo.children import Child, end_all
 from services.cli.demo.plan import Plan
@@ -101,7 +101,7 @@ class Exchange:
                 raise Failure(Exit.UNREACHABLE, "no embedded server", str(error)) from None
             self.url = server.url
         with explained_store():
-            self.meta = init_store(self.url)
+            self.meta = self._meta()
             try:
                 require_fit(self.url)
             except Unfit as error:
@@ -111,6 +111,14 @@ class Exchange:
             fit = fitness(self.url)
         kind = "embedded " if self._server is not None else ""
         return f"{kind}{fit.server}, durability {fit.durability}: {fit.promise}"
+
+    def _meta(self) -> Meta:
+        try:
+            return init_store(self.url)
+        except ValueError:  # set up before, with another number of shards: as good
+            with opened_log(self.url) as log:
+                assert log is not None
+                return log.meta()
 
     def _environment(self) -> dict[str, str]:
         plan = self.plan

@@ -8,7 +8,7 @@ from statistics import median
 from services.archive.frames import id_order
 from services.archive.passing import tells_events
 from services.cli.demo.tally import TableTally
-from services.log.codec import Undecodable, unpack_record
+from services.log.codec import Undecodable, unpack_lobby_line, unpack_record
 from services.log.port import GatewayLog, OutEntry, Unavailable
 
 BLOCK_MS = 500
@@ -69,21 +69,29 @@ class Follower:
         self.lag_ms: dict[int, float] = {}
         """By shard, how long the newest command waited in the store for its effect to be seen."""
         self._log = log
-        self._after = dict.fromkeys(range(shards), "0-0")
+        self.after = dict.fromkeys(range(shards), "0-0")
+        """By shard, the newest entry seen."""
 
     async def begin(self) -> None:
-        """Begin after what is there already."""
-        for shard in self._after:
+        """Begin after what is there already, with the tables that are in play."""
+        for shard in self.after:
             newest = await self._log.newest(shard)
             if newest is not None:
-                self._after[shard] = newest.id
+                self.after[shard] = newest.id
                 self._owned(shard, newest)
+            for name, line in (await self._log.lobby(shard)).items():
+                self.tables[name] = TableTally(name)
+                self.tables[name].known(unpack_lobby_line(line))
+
+    def shards_played(self) -> set[int]:
+        """Shards with a table in play: on the others nobody would notice an owner's death."""
+        return {int(name[:2]) for name, table in list(self.tables.items()) if not table.over}
 
     async def run(self) -> None:
         """Follow until cancelled."""
         while True:
             try:
-                news = await self._log.read(self._after, BLOCK_MS)
+                news = await self._log.read(self.after, BLOCK_MS)
             except Unavailable:
                 await asyncio.sleep(RETRY_S)
                 continue
@@ -93,7 +101,7 @@ class Follower:
                     self._take(shard, entry, at_s)
 
     def _take(self, shard: int, entry: OutEntry, at_s: float) -> None:
-        self._after[shard] = entry.id
+        self.after[shard] = entry.id
         self._owned(shard, entry)
         self.takeovers.seen(shard, entry, at_s)
         if entry.chunks:

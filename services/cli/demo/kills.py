@@ -4,26 +4,29 @@ import asyncio
 import time
 
 from services.cli.demo.exchange import Exchange
-from services.cli.demo.follow import OWNER_BYTES, Takeovers, owner_mark
+from services.cli.demo.follow import OWNER_BYTES, Follower, owner_mark
 from services.log.port import LogError
 
 
 class Killer:
     """`kill` is what the key k and `--kill-every` do."""
 
-    def __init__(self, exchange: Exchange, takeovers: Takeovers) -> None:
+    def __init__(self, exchange: Exchange, follower: Follower) -> None:
         self.kills = 0
         self._exchange = exchange
-        self._takeovers = takeovers
+        self._follower = follower
 
     async def run(self, every_s: float) -> None:
         """Kill every so often until cancelled."""
         while True:
             await asyncio.sleep(every_s)
-            await asyncio.to_thread(self.kill)
+            self.kill()
 
     def kill(self) -> str:
-        """SIGKILL the matcher that owns most shards, then start it again; its name, or empty."""
+        """SIGKILL the matcher that owns most shards, then start it again; its name, or empty.
+
+        Called from the main thread: a child dies with the thread that started it.
+        """
         owned: dict[str, dict[int, bytes]] = {name: {} for name in self._exchange.matchers}
         marks = {owner_mark(name): name for name in owned}
         try:
@@ -36,7 +39,11 @@ class Killer:
         victim = max(owned, key=lambda name: len(owned[name]))
         if not owned[victim]:
             return ""
-        self._takeovers.killed(owned[victim], time.monotonic())
-        self._exchange.matchers[victim].kill_and_start()
+        played = self._follower.shards_played()
+        waiting = {shard: nonce for shard, nonce in owned[victim].items() if shard in played}
+        self._follower.takeovers.killed(waiting, time.monotonic())
+        child = self._exchange.matchers[victim]
+        child.kill()
+        child.start()
         self.kills += 1
         return victim

@@ -27,6 +27,7 @@ def run(plan: Plan) -> int:
     """Play the demo; its exit code."""
     exchange = Exchange(plan)
     try:
+        exchange.start()
         return asyncio.run(_play(plan, exchange))
     finally:
         exchange.end()
@@ -36,13 +37,13 @@ def run(plan: Plan) -> int:
 
 async def _play(plan: Plan, exchange: Exchange) -> int:
     stop = _stop_on_signals()
-    await asyncio.to_thread(exchange.start)
     log = RedisGatewayLog(exchange.url)
     follower = Follower(log, exchange.meta.shards)
     await follower.begin()
+    begin_ids = dict(follower.after)
     started_s = time.monotonic()
     exchange.start_bots()
-    killer = Killer(exchange, follower.takeovers)
+    killer = Killer(exchange, follower)
     tasks = [asyncio.create_task(follower.run())]
     if plan.kill_every_s:
         tasks.append(asyncio.create_task(killer.run(plan.kill_every_s)))
@@ -51,7 +52,13 @@ async def _play(plan: Plan, exchange: Exchange) -> int:
         tasks.append(asyncio.create_task(screen.run(view, stop)))
     try:
         await _until_over(plan, exchange, stop, tasks, started_s)
-        played = summary.Played(started_s, time.monotonic(), dict(follower.now_ms))
+        played = summary.Played(
+            started_s,
+            time.monotonic(),
+            begin_ids,
+            dict(follower.now_ms),
+            set(follower.tables),
+        )
         for task in tasks[1:]:
             task.cancel()
         await asyncio.gather(*tasks[1:], return_exceptions=True)
@@ -109,9 +116,7 @@ def _sum_up(
     archive = DirectoryArchive(exchange.archive_root)
     log = RedisReaderLog(exchange.url)
     try:
-        reading = summary.read_back(
-            archive, log, keys.public_key(exchange.archive_root), set(follower.tables)
-        )
+        reading = summary.read_back(archive, log, keys.public_key(exchange.archive_root), played)
     finally:
         log.close()
     figures = summary.summary(

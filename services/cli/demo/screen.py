@@ -24,21 +24,17 @@ from services.cli.demo.tally import TableTally, totals
 REFRESH_S = 0.5
 TABLES_SHOWN_MAX = 24
 """More do not fit on a screen; the sums below are over all of them."""
-EVENT_WIDTH = 44
 
 
 async def run(view: "Screen", stop: asyncio.Event) -> None:
     """Draw until cancelled; `k` kills a matcher, `q` quits."""
     console = Console()
-    killing: set[asyncio.Task[Any]] = set()
 
     def on_key(key: str) -> None:
         if key == "q":
             stop.set()
-        elif key == "k" and not killing:
-            task = asyncio.ensure_future(asyncio.to_thread(view.killer.kill))
-            killing.add(task)
-            task.add_done_callback(killing.discard)
+        elif key == "k":
+            view.killer.kill()
 
     with (
         _keys(on_key),
@@ -103,13 +99,13 @@ class Screen:
         return head
 
     def _tables(self, shown: list[TableTally], bots: BotsReport) -> Table:
-        grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        grid.add_column("table")
-        grid.add_column("owner")
+        grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=True)
+        grid.add_column("table", no_wrap=True)
+        grid.add_column("owner", no_wrap=True)
         for name in ("players", "round", "offers/s", "trades/s", "p99 ms"):
-            grid.add_column(name, justify="right")
-        grid.add_column("leader")
-        grid.add_column("last event", no_wrap=True, width=EVENT_WIDTH)
+            grid.add_column(name, justify="right", no_wrap=True)
+        grid.add_column("leader", no_wrap=True)
+        grid.add_column("last event", no_wrap=True, ratio=1)
         for table in shown:
             mark = self._follower.owners.get(int(table.name[:2]), b"")
             p99_ms = bots.tables.get(table.name, {}).get("p99")

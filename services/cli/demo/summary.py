@@ -5,6 +5,7 @@ from typing import Any
 
 from engine.value import value
 from services.archive.audit import audit
+from services.archive.frames import id_order
 from services.archive.ledger import Finding
 from services.archive.port import Archive
 from services.archive.source import Game, find_all
@@ -25,8 +26,11 @@ class Played:
     started_s: float
     ended_s: float
     """Both by the monotonic clock."""
+    begin_ids: Mapping[int, str]
+    """By shard, the newest entry before the run."""
     end_ms: Mapping[int, int]
-    """Log time of each shard at the end."""
+    """By shard, log time at the end."""
+    games: set[str]
 
 
 @value
@@ -37,15 +41,16 @@ class Reading:
     findings: list[tuple[str, Finding]]
 
 
-def read_back(archive: Archive, log: ReaderLog, key: Any, names: set[str]) -> Reading:
-    """Replay and prove every game among `names`."""
+def read_back(archive: Archive, log: ReaderLog, key: Any, played: Played) -> Reading:
+    """Replay and prove every game of this run, from its first record on."""
+    names = played.games
     tables: list[TableTally] = []
     findings: list[tuple[str, Finding]] = []
     missing = set(names)
     for game in find_all(archive, key, log):
         if game.name in names:
             missing.discard(game.name)
-            tables.append(_tally(game))
+            tables.append(_tally(game, played))
             findings.extend((game.name, finding) for finding in audit(game).findings)
     findings.extend(
         (name, Finding("order", 0, "played, but neither archive nor log has it"))
@@ -54,13 +59,17 @@ def read_back(archive: Archive, log: ReaderLog, key: Any, names: set[str]) -> Re
     return Reading(tables, findings)
 
 
-def _tally(game: Game) -> TableTally:
+def _tally(game: Game, played: Played) -> TableTally:
+    """The game's figures; what came before this run is not counted."""
     tally = TableTally(game.name)
+    begun = id_order(played.begin_ids[int(game.name[:2])])
     for kept in game.records:
         try:
             tally.take(unpack_record(game.name, kept.record), kept.now_ms)
         except Undecodable:
             break  # the audit says so
+        if id_order(kept.out_id) <= begun:
+            tally.counts.clear()
     return tally
 
 
@@ -102,7 +111,7 @@ def problems(plan: Plan, played: Played, reading: Reading, figures: Mapping[str,
         f"{name}, event {finding.seq}: {finding.kind}: {finding.text}"
         for name, finding in reading.findings
     ]
-    if plan.bots and not figures["trades"]:
+    if plan.bots and plan.duration_s and not figures["trades"]:
         found.append("no game was played")
     for table in reading.tables:
         stalled_ms = table.stalled_ms(played.end_ms.get(int(table.name[:2]), 0))

@@ -5,9 +5,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from engine import events
+from engine.commands import NOBODY
 from engine.events import Answered, End, Event, Note, Record, RequestAnswered
+from engine.shown import Phase
 from engine.value import value
+from engine.view import view
 from services.cli.story import Story
+from services.log.codec import LobbyLine
 
 RATE_WINDOW_MS: Final = 5_000
 """Rates on the screen are over so much log time."""
@@ -51,6 +55,16 @@ class TableTally:
         self._recent: deque[tuple[int, str]] = deque()
         self._story = Story()
 
+    def known(self, line: LobbyLine) -> None:
+        """Begin in the middle of a game, with what the lobby says of it."""
+        self._story.begin(line.rules)
+        self.seats = line.seats
+        self.scores = (0,) * line.seats
+        self.round = line.round
+        self.bots = set(line.bots)
+        self.people = {seat: person for seat, person in enumerate(line.persons) if person}
+        self.over = line.phase >= Phase.ENDED
+
     def take(self, record: Record, now_ms: int) -> None:
         """Count one record."""
         self.now_ms = now_ms
@@ -76,7 +90,8 @@ class TableTally:
         return self._open_ms + running_ms
 
     def _tell(self, event: Event) -> None:
-        lines = self._story.lines(event)
+        # As a spectator sees it: a person may be playing at this very table.
+        lines = self._story.lines(view(event, NOBODY))
         if lines:
             self.last_event = lines[0]
 
