@@ -95,6 +95,17 @@ def lot_for_all(own_part: Callable[..., play_pb2.Own | None]) -> Callable[..., A
     return leaking
 
 
+def trade_for_all(own_part: Callable[..., play_pb2.Own | None]) -> Callable[..., Any]:
+    """The cards of a trade told to everybody."""
+
+    def leaking(event: events.Event, seat: int, deck: Any) -> play_pb2.Own | None:
+        if type(event) is events.Traded and seat not in (event.seat, event.partner):
+            return play_pb2.Own(received=deck.cards(event.received or 0))
+        return own_part(event, seat, deck)
+
+    return leaking
+
+
 def neighbours_hand(view: Any, names: Any) -> table_pb2.Snapshot:
     """A snapshot that forgets whose hand it shows."""
     snapshot = convert_tables.snapshot_message(view, names)
@@ -103,7 +114,7 @@ def neighbours_hand(view: Any, names: Any) -> table_pb2.Snapshot:
     return snapshot
 
 
-@pytest.mark.parametrize("leak", ["seed", "lot", "snapshot", "hand"])
+@pytest.mark.parametrize("leak", ["seed", "lot", "snapshot", "trade"])
 async def test_a_planted_leak_is_found(leak: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if leak == "seed":
         monkeypatch.setattr(feed, "event_message", seed_in_commitment(feed.event_message))
@@ -114,10 +125,7 @@ async def test_a_planted_leak_is_found(leak: str, monkeypatch: pytest.MonkeyPatc
     elif leak == "snapshot":
         monkeypatch.setattr(greeting, "snapshot_message", neighbours_hand)
     else:
-        own_part = feed.own_part
-        monkeypatch.setattr(
-            feed, "own_part", lambda event, seat, deck: own_part(event, (seat + 1) % 4, deck)
-        )
+        monkeypatch.setattr(feed, "own_part", trade_for_all(feed.own_part))
         monkeypatch.setattr(feed, "view", everything)
     with pytest.raises(Leak):
         await listen_to(1, at_once=1, seed=3)

@@ -1,5 +1,7 @@
 """Coming back: what is filled in, what is reset, who holds the seat."""
 
+from itertools import pairwise
+
 import pytest
 from pit.v1 import play_pb2, table_pb2
 
@@ -25,7 +27,7 @@ async def chatter(front: Front, seat: Seated, times: int) -> None:
 
 def gap_free(seat: Seated) -> bool:
     seqs = [each.event.seq for each in seat.happenings if type(each) is Happened]
-    return all(later == earlier + 1 for earlier, later in zip(seqs, seqs[1:], strict=False))
+    return all(later == earlier + 1 for earlier, later in pairwise(seqs))
 
 
 async def test_a_short_absence_is_filled_event_by_event() -> None:
