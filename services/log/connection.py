@@ -24,6 +24,7 @@ from services.log.port import (
     Fenced,
     LogError,
     Meta,
+    NotAllowed,
     StoreChanged,
     StoreFull,
     Unavailable,
@@ -38,9 +39,9 @@ READ_BYTES: Final = 1 << 18
 
 _REFUSED: Final = frozenset(
     {"BUSY", "LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS"}
-    | {"NOAUTH", "WRONGPASS", "NOPERM"}
 )
-"""Error codes with which a server refuses before it does anything."""
+"""Error codes with which a server refuses, for a while, before it does anything."""
+_FORBIDDEN: Final = frozenset({"NOAUTH", "WRONGPASS", "NOPERM"})
 _FULL: Final = frozenset({"OOM", "MISCONF"})
 
 pack: Callable[[tuple[Any, ...]], bytes] = hiredis.pack_command
@@ -57,6 +58,8 @@ def error_of(error: RedisError) -> LogError:
     code = getattr(error, "status_code", None) or text.partition(" ")[0]
     if code in _FULL:
         return StoreFull(f"{code}: {text}")
+    if code in _FORBIDDEN:
+        return NotAllowed(f"{code}: {text}")
     if code in _REFUSED:
         return Unavailable(f"{code}: {text}")
     return LogError(text)

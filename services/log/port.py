@@ -26,6 +26,10 @@ class Unavailable(LogError):
     """The server could not be asked, or refused before doing anything: surely not written."""
 
 
+class NotAllowed(Unavailable):
+    """The server's access rules forbid it: nothing was written, and waiting does not help."""
+
+
 class Unclear(LogError):
     """The request was sent and no reply came: written or not, or written later.
 

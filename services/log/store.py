@@ -6,7 +6,7 @@ from typing import Any, Final
 from engine.value import value
 from services.log import codec, keys
 from services.log.connection import StoreIdentity, SyncConnection
-from services.log.port import LogError, Meta, Unavailable
+from services.log.port import LogError, Meta, NotAllowed
 
 SHARDS: Final = 16
 SHARDS_MAX: Final = 100
@@ -133,8 +133,6 @@ def _config(server: SyncConnection, name: str) -> str | None:
     """A setting, or `None` where asking is not allowed."""
     try:
         reply: Any = server.ask("CONFIG", "GET", name)
-    except Unavailable:
-        raise
-    except LogError:
+    except NotAllowed:
         return None
     return reply[1].decode() if reply else None
