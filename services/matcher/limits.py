@@ -8,7 +8,7 @@ play goes on within three seconds, long enough that a slow fsync does not cost a
 RENEW_MS: Final = 400
 """A quiet shard's counter is raised this often: three tries within one lease time."""
 LOOK_MS: Final = 250
-"""How often leases and other matchers are looked at."""
+"""How often leases and other matchers are looked at, and once more when a lease runs out."""
 BEYOND_SHARE_MS: Final = 500
 """A shard still without an owner after this long is taken even beyond the fair share."""
 

@@ -55,7 +55,7 @@ class Ownership:
         self._monotonic = monotonic
         self._crash = crash
         self._sharing = Sharing(name)
-        self._look_s = 0.0
+        self._look_due_s = 0.0
         self._waiting: list[tuple[int, Lease | None]] = []
         self._left_alone: set[int] = set()
 
@@ -73,8 +73,8 @@ class Ownership:
             if not shard.unclear and (now_s - shard.confirmed_s) * 1000 >= RENEW_MS:
                 self._renew(shard, now_s)
         try:
-            if (now_s - self._look_s) * 1000 >= LOOK_MS:
-                self._look_s = now_s
+            if now_s >= self._look_due_s:
+                self._look_due_s = now_s + LOOK_MS / 1000
                 self._look(now_s)
             if self._waiting:
                 self._take(*self._waiting.pop(0))
@@ -104,6 +104,7 @@ class Ownership:
         self.log.announce(self.name, len(self.shards))
         leases = self.log.leases(range(self.meta.shards))
         wishes = self._sharing.look(leases, self.log.matchers(), frozenset(self.shards), now_s)
+        self._look_due_s = now_s + wishes.again_ms / 1000
         self._waiting = [wish for wish in wishes.take if wish[0] not in self._left_alone]
         for name in wishes.silent:
             self.log.forget(name)

@@ -9,7 +9,7 @@ from typing import Final, Generic, TypeVar
 
 from engine.value import value
 from services.log.port import Lease
-from services.matcher.limits import BEYOND_SHARE_MS, LEASE_MS
+from services.matcher.limits import BEYOND_SHARE_MS, LEASE_MS, LOOK_MS
 
 FORGET_MS: Final = 30_000
 """A matcher silent this long is taken out of the list by whoever sees it."""
@@ -46,6 +46,8 @@ class Wishes:
     """How many shards to hand over to others."""
     silent: list[str]
     """Matchers long dead, to be taken out of the list."""
+    again_ms: float
+    """When to look again at the latest: a lease watched standing still may be taken then."""
 
 
 class Sharing:
@@ -73,18 +75,22 @@ class Sharing:
         share = fair_share(self.name, [*alive, self.name], len(leases))
         free = share - len(owned)
         take: list[tuple[int, Lease | None]] = []
+        again_ms = float(LOOK_MS)
         for shard, lease in enumerate(leases):
             content = (lease.owner, lease.counter) if lease else None
             still_ms = self._leases.still_ms(shard, content, monotonic_s)
-            if shard in owned or (lease and still_ms < LEASE_MS):
+            if shard in owned:
                 continue
             ownerless_ms = still_ms - LEASE_MS if lease else still_ms
-            if len(take) < free or ownerless_ms >= BEYOND_SHARE_MS:
+            if ownerless_ms < 0:
+                again_ms = min(again_ms, -ownerless_ms)
+            elif len(take) < free or ownerless_ms >= BEYOND_SHARE_MS:
                 take.append((shard, lease))
         return Wishes(
             take=take,
             give=max(0, -free),
             silent=[name for name, silent in silent_ms.items() if silent >= FORGET_MS],
+            again_ms=again_ms,
         )
 
     def forget(self, matcher: str) -> None:

@@ -59,7 +59,7 @@ def test_a_successor_waits_one_lease_time_and_goes_on_where_the_log_stands(world
     world.play(conductor, successor, trades=60)
     assert world.agrees(successor) > 0
     for shard in range(world.shards):
-        assert len(world.testimony(shard).owners) == 2
+        assert len(world.account(shard).owners) == 2
 
 
 def test_log_time_stands_still_without_an_owner(world: World) -> None:
@@ -87,7 +87,7 @@ def test_an_owner_stopped_for_long_lets_no_time_run_out(world: World) -> None:
 
 
 def test_after_a_recovery_every_gateway_counts_as_just_seen(world: World) -> None:
-    _, conductor = played(world)
+    played(world)
     successor = world.matcher("m2")
     world.run(successor, until=owns_all(world, successor))
     for shard in successor.ownership.shards.values():
@@ -161,7 +161,7 @@ def test_an_unclear_commit_is_settled_by_acquiring_again(world: World, fault: Fa
     world.store.deliver_late()
     world.play(conductor, matcher, trades=60)
     assert world.agrees(matcher) > 0
-    barriers = [len(world.testimony(shard).owners) for shard in range(world.shards)]
+    barriers = [len(world.account(shard).owners) for shard in range(world.shards)]
     assert sorted(barriers) == [1, 2]
 
 
@@ -222,7 +222,7 @@ def test_a_refused_commit_is_sent_again_as_it_was(world: World, fault: Fault) ->
             assert commit.id in {entry.id for entry in world.pipe.read(shard.number, "0-0")}
     world.play(conductor, matcher, trades=30)
     assert world.agrees(matcher) > 0
-    assert [len(world.testimony(shard).owners) for shard in range(world.shards)] == [1, 1]
+    assert [len(world.account(shard).owners) for shard in range(world.shards)] == [1, 1]
 
 
 def test_play_goes_on_under_all_faults_at_once(world: World) -> None:
@@ -321,7 +321,7 @@ def test_a_damaged_record_stops_its_table_and_no_other(world: World) -> None:
 
 
 def test_a_stopped_table_stays_stopped_for_the_next_owner(world: World) -> None:
-    _, conductor = played(world)
+    played(world)
     entry = next(e for e in reversed(world.pipe.read(0, "0-0")) if e.chunks)
     damaged = entry.chunks[0].table
     world.store.damage_chunk(0, entry.id, damaged)
@@ -335,7 +335,7 @@ def test_a_stopped_table_stays_stopped_for_the_next_owner(world: World) -> None:
 
 
 def test_a_shard_with_a_hole_in_its_history_is_left_alone(world: World) -> None:
-    _, conductor = played(world)
+    played(world)
     out = world.store.shard(0).out
     del out[len(out) // 2]
     successor = world.matcher("m2")
@@ -346,12 +346,12 @@ def test_a_shard_with_a_hole_in_its_history_is_left_alone(world: World) -> None:
 # -------------------------------------------------------------------- commands that kill
 
 
+class Killed(BaseException):
+    """Stands for the end of a process."""
+
+
 def deadly(monkeypatch: pytest.MonkeyPatch, person: str) -> list[int]:
     """Deciding this person's Leave ends the process, as far as a test can."""
-
-    class Killed(BaseException):
-        pass
-
     deaths: list[int] = []
     decide = turn_module.decide
 
@@ -381,8 +381,7 @@ def test_a_command_that_kills_its_owner_is_set_aside_alone(
         assert crashes <= ATTEMPTS_MAX
         try:
             world.play(conductor, matcher, trades=1)
-        except BaseException as killed:
-            assert type(killed).__name__ == "Killed", killed
+        except Killed:
             crashes += 1
             matcher = world.matcher(f"m{crashes + 1}")
     assert crashes == len(deaths) == ATTEMPTS_MAX

@@ -23,7 +23,7 @@ NOTES = Note.__args__
 
 
 @dataclass
-class Testimony:
+class Account:
     """What one shard's log tells."""
 
     tables: dict[str, Table] = field(default_factory=dict)
@@ -43,16 +43,16 @@ class Testimony:
         return {name: digest(table) for name, table in self.tables.items()}
 
 
-def bear_witness(entries: Iterable[OutEntry]) -> Testimony:
+def bear_witness(entries: Iterable[OutEntry]) -> Account:
     """Check a shard's entries from its first on; every break is an `AssertionError`."""
-    testimony = Testimony()
+    account = Account()
     entries = list(entries)
     _, _, verdict = take(NOTHING, entries)
     assert verdict is Verdict.ACCEPT, "I7: an entry does not follow its predecessor"
     now_ms = 0
     position = ((0, 0), 0)
     for entry in entries:
-        testimony.entries += 1
+        account.entries += 1
         assert entry.now_ms >= now_ms, f"log time goes back at {entry.id}"
         now_ms = entry.now_ms
         done = entry.position.done or 1 << 32
@@ -60,49 +60,49 @@ def bear_witness(entries: Iterable[OutEntry]) -> Testimony:
         assert reached >= position, f"input position goes back at {entry.id}"
         position = reached
         if entry.id.endswith("-0"):
-            testimony.owners.append(entry.nonce)
+            account.owners.append(entry.nonce)
             assert not entry.chunks, "a barrier says nothing"
         for chunk in entry.chunks:
             assert chunk.intact, f"damaged record of {chunk.table} at {entry.id}"
-            hear(testimony, entry, unpack_record(chunk.table, chunk.body))
-    return testimony
+            hear(account, entry, unpack_record(chunk.table, chunk.body))
+    return account
 
 
-def hear(testimony: Testimony, entry: OutEntry, record: Record) -> None:
+def hear(account: Account, entry: OutEntry, record: Record) -> None:
     """One record: numbers, cards, answers."""
     name = record.table
-    table = testimony.tables.get(name) or Table(name)
+    table = account.tables.get(name) or Table(name)
     if record.first_seq == 0:
         assert all(isinstance(item, NOTES) for item in record.items), "events of a stopped table"
         return
     assert record.first_seq == table.seq + 1, f"I6: {name} at {entry.id}"
     for item in record.items:
         if isinstance(item, Marked):
-            testimony.marks[name] = item.nonce
+            account.marks[name] = item.nonce
             assert item.nonce == entry.nonce
         elif isinstance(item, Answered | RequestAnswered) and item.kept:
-            remember(testimony, name, item)
+            remember(account, name, item)
         before = table.seq
         evolve(table, item)
         if isinstance(item, NOTES):
             assert table.seq == before, "a note takes no number"
         else:
             assert table.seq == before + 1, "an event takes one number"
-            testimony.events += 1
-            assert testimony.marks.get(name) == entry.nonce, f"{name} not marked by its owner"
+            account.events += 1
+            assert account.marks.get(name) == entry.nonce, f"{name} not marked by its owner"
             check(table)
     if table.seq:
-        testimony.tables[name] = table
+        account.tables[name] = table
 
 
-def remember(testimony: Testimony, name: str, item: Answered | RequestAnswered) -> None:
+def remember(account: Account, name: str, item: Answered | RequestAnswered) -> None:
     """I8: every number once, none left out; every request id once."""
-    testimony.answers += 1
-    testimony.refusals += item.rejection != 0
+    account.answers += 1
+    account.refusals += item.rejection != 0
     if isinstance(item, RequestAnswered):
-        assert (name, item.request) not in testimony.requests, "I8: a request answered twice"
-        testimony.requests.add((name, item.request))
+        assert (name, item.request) not in account.requests, "I8: a request answered twice"
+        account.requests.add((name, item.request))
         return
     key = (name, item.seat, item.bot, item.generation)
-    assert item.number == testimony.numbers.get(key, 0) + 1, f"I8: {key} number {item.number}"
-    testimony.numbers[key] = item.number
+    assert item.number == account.numbers.get(key, 0) + 1, f"I8: {key} number {item.number}"
+    account.numbers[key] = item.number

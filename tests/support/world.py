@@ -8,7 +8,7 @@ from services.matcher.crash import CrashPoints
 from services.matcher.matcher import Matcher
 from support.conductor import Conductor
 from support.pipes import MemoryPipe, whole_out
-from support.witness import Testimony, bear_witness
+from support.witness import Account, bear_witness
 
 START_S = 1_000.0
 
@@ -78,7 +78,7 @@ class World:
 
         self.run(*matchers, until=enough, seconds=300.0)
 
-    def testimony(self, shard: int) -> Testimony:
+    def account(self, shard: int) -> Account:
         return bear_witness(whole_out(MemoryReaderLog(self.store), shard))
 
     def agrees(self, *matchers: Matcher) -> int:
@@ -87,11 +87,11 @@ class World:
             matcher.exchange()  # memory runs one turn ahead of the log: let that be written
         events = 0
         for shard in range(self.shards):
-            testimony = self.testimony(shard)
-            events += testimony.events
+            account = self.account(shard)
+            events += account.events
             for matcher in matchers:
                 if owned := matcher.ownership.shards.get(shard):
                     live = {name: digest(table) for name, table in owned.tables.items()}
-                    told = testimony.digests()
+                    told = account.digests()
                     assert live == {name: told[name] for name in live}
         return events

@@ -1,0 +1,315 @@
+"""Real matcher processes on a real Valkey: killed, stopped, handed over, under play."""
+
+import signal
+from collections.abc import Callable, Iterator
+from time import monotonic, sleep
+
+import pytest
+
+from engine.state import digest, load
+from services.log.codec import unpack_table
+from services.log.redis import RedisOwnerLog, RedisReaderLog
+from services.matcher.crash import LABELS
+from support.conductor import Conductor
+from support.pipes import RedisPipe, whole_out
+from support.processes import MatcherProcess, matchers
+from support.valkey import SHARDS
+from support.witness import Account, bear_witness
+
+TAKEOVER_S = 3.0
+"""Play goes on within this time after a kill (the issue's bound)."""
+
+
+class Exchange:
+    """Tables under play on the store at `url`, whoever the matchers are."""
+
+    def __init__(self, url: str, tables: int = 8) -> None:
+        self.url = url
+        self.pipe = RedisPipe(url)
+        self.conductor = Conductor(self.pipe, SHARDS, tables, monotonic)
+
+    def until(self, enough: Callable[[], bool], seconds: float = 20.0) -> None:
+        """Play until it is enough."""
+        end_s = monotonic() + seconds
+        while not enough():
+            assert monotonic() < end_s, f"never enough: {self.conductor.seen}"
+            self.step()
+
+    def step(self) -> None:
+        if not self.conductor.step():
+            sleep(0.003)
+
+    def trades(self, more: int, seconds: float = 20.0) -> None:
+        wanted = self.conductor.seen.trades + more
+        self.until(lambda: self.conductor.seen.trades >= wanted, seconds)
+
+    def heal(self) -> float:
+        """Seconds until every shard commits answers again."""
+        started_s = monotonic()
+        self.conductor.listen()
+        fresh = {shard: self.conductor.after[shard] for shard in range(SHARDS)}
+        waiting = set(fresh)
+        answered = self.conductor.seen.answered
+
+        def healed() -> bool:
+            for shard in list(waiting):
+                entries = self.pipe.read(shard, fresh[shard])
+                if any(entry.chunks for entry in entries):
+                    waiting.discard(shard)
+            return not waiting and self.conductor.seen.answered > answered
+
+        self.until(healed)
+        return monotonic() - started_s
+
+    def accounts(self) -> list[Account]:
+        """I1-I8 over every shard's whole log."""
+        reader = RedisReaderLog(self.url)
+        try:
+            return [bear_witness(whole_out(reader, shard)) for shard in range(SHARDS)]
+        finally:
+            reader.close()
+
+    def agrees_with_snapshots(self) -> int:
+        """I9, after all owners have gone in good order: their final snapshots are what the log
+        gives. How many tables that were."""
+        owner_log = RedisOwnerLog(self.url)
+        compared = 0
+        for shard, account in enumerate(self.accounts()):
+            told = account.digests()
+            for name, packed in owner_log.load(shard).tables.items():
+                assert digest(load(unpack_table(packed))) == told[name]
+                compared += 1
+        owner_log.close()
+        return compared
+
+    def every_command_has_one_effect(self) -> None:
+        """What was sent under a number was answered under it, once, and nothing else was."""
+        told = {key: last for t in self.accounts() for key, last in t.numbers.items()}
+        for name, table in self.conductor.tables.items():
+            for number, seat in enumerate(table.seats):
+                last = seat.numbers[0].last
+                if last:
+                    assert told[name, number, False, seat.numbers[0].generation] == last
+
+
+@pytest.fixture
+def exchange(valkey_url: str) -> Iterator[Exchange]:
+    exchange = Exchange(valkey_url)
+    yield exchange
+    exchange.pipe.close()
+
+
+def owning(*processes: MatcherProcess) -> Callable[[], bool]:
+    """Whether these own all shards between them, in fair shares."""
+
+    def shared() -> bool:
+        owned = [process.owns() for process in processes]
+        sizes = [len(shards) for shards in owned]
+        return sum(sizes) == SHARDS and max(sizes) - min(sizes) <= 1
+
+    return shared
+
+
+def kill_loop(exchange: Exchange, kills: int) -> list[float]:
+    """Kill matchers under play, one after the other; seconds until play went on, each time that
+    another stood by. Every third kill finds the other one only just started."""
+    outages_s = []
+    with matchers(exchange.url, "m0", "m1") as running:
+        exchange.until(owning(*running))
+        exchange.trades(50)
+        for kill in range(kills):
+            running.pop(0).kill()
+            outage_s = exchange.heal()
+            if kill % 3 != 2:
+                outages_s.append(outage_s)
+            running.append(MatcherProcess(exchange.url, f"m{kill + 2}"))
+            if kill % 3 != 1:
+                exchange.until(owning(*running))
+            exchange.trades(20 + 7 * (kill % 4))
+        for process in running:
+            process.wait_for("matcher started")
+            process.send(signal.SIGTERM)
+        assert [process.wait() for process in running] == [0, 0]
+    exchange.conductor.listen()
+    return outages_s
+
+
+def test_three_kills_under_play_lose_nothing_and_do_nothing_twice(exchange: Exchange) -> None:
+    """F07, F08 in small: I1, I6, I8, I9 over the whole log afterwards."""
+    outages_s = kill_loop(exchange, kills=3)
+    assert max(outages_s) <= TAKEOVER_S
+    exchange.every_command_has_one_effect()
+    assert exchange.agrees_with_snapshots() >= len(exchange.conductor.playing)
+
+
+@pytest.mark.all
+def test_twenty_kills_under_play_lose_nothing_and_do_nothing_twice(exchange: Exchange) -> None:
+    """F07."""
+    outages_s = kill_loop(exchange, kills=20)
+    assert max(outages_s) <= TAKEOVER_S
+    exchange.every_command_has_one_effect()
+    assert exchange.agrees_with_snapshots() > 0
+
+
+QUICK_LABELS = ("after-commit",)
+"""These in `make test`, the others in `make test-all`."""
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        label if label in QUICK_LABELS else pytest.param(label, marks=pytest.mark.all)
+        for label in LABELS
+    ],
+)
+def test_a_crash_at_each_place_leaves_the_successor_everything(
+    exchange: Exchange, label: str
+) -> None:
+    """F02-F06."""
+    times = 30 if label in ("deciding", "decided", "before-commit", "after-commit") else 2
+    with (
+        MatcherProcess(exchange.url, "m1", crash_at=f"{label}:{times}") as doomed,
+        MatcherProcess(exchange.url, "m2") as successor,
+    ):
+        if "release" in label:
+            exchange.until(owning(doomed, successor))
+            doomed.send(signal.SIGTERM)
+        exchange.until(lambda: not doomed.alive, seconds=30.0)
+        assert doomed.wait() == -signal.SIGKILL
+        exchange.until(owning(successor))
+        exchange.trades(30)
+        successor.send(signal.SIGTERM)
+        assert successor.wait() == 0
+    exchange.conductor.listen()
+    exchange.every_command_has_one_effect()
+    assert exchange.agrees_with_snapshots() > 0
+
+
+def test_sigterm_hands_over_within_a_look_and_a_newcomer_gets_its_share(
+    exchange: Exchange,
+) -> None:
+    with matchers(exchange.url, "m1") as running:
+        [first] = running
+        exchange.until(owning(first))
+        exchange.trades(30)
+        second = MatcherProcess(exchange.url, "m2")
+        running.append(second)
+        exchange.until(owning(first, second))
+        assert all(not line["takeover"] for line in second.heard() if "takeover" in line)
+        first.send(signal.SIGTERM)
+        assert first.wait() == 0
+        assert exchange.heal() < TAKEOVER_S / 2
+        exchange.until(owning(second))
+        exchange.trades(30)
+        second.send(signal.SIGTERM)
+        assert second.wait() == 0
+    exchange.conductor.listen()
+    exchange.every_command_has_one_effect()
+    assert exchange.agrees_with_snapshots() > 0
+
+
+def test_a_second_signal_ends_it_at_once(exchange: Exchange) -> None:
+    with MatcherProcess(exchange.url, "m1") as matcher:
+        matcher.wait_for("shard acquired", SHARDS)
+        matcher.send(signal.SIGSTOP)
+        matcher.send(signal.SIGTERM)
+        matcher.send(signal.SIGINT)
+        matcher.send(signal.SIGCONT)
+        assert matcher.wait() in (0, 130)
+
+
+def test_a_stopped_matcher_wakes_fenced_and_gives_up_its_shards(exchange: Exchange) -> None:
+    """F09."""
+    with matchers(exchange.url, "m1") as running:
+        [zombie] = running
+        exchange.until(owning(zombie))
+        exchange.trades(20)
+        zombie.send(signal.SIGSTOP)
+        successor = MatcherProcess(exchange.url, "m2")
+        running.append(successor)
+        exchange.until(owning(successor))
+        exchange.trades(20)
+        zombie.send(signal.SIGCONT)
+        lost = zombie.wait_for("shard lost", SHARDS)
+        assert lost["reason"] == "fenced"
+        exchange.until(owning(zombie, successor))
+        exchange.trades(20)
+        for process in running:
+            process.send(signal.SIGTERM)
+        assert [process.wait() for process in running] == [0, 0]
+    exchange.conductor.listen()
+    exchange.every_command_has_one_effect()
+    assert exchange.agrees_with_snapshots() > 0
+
+
+def test_a_killed_store_comes_back_and_play_goes_on(own_valkey, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    """F13: with its append-only file intact nothing is lost, and no shard changes hands."""
+    from services.log.store import init_store
+
+    init_store(own_valkey.url, SHARDS)
+    exchange = Exchange(own_valkey.url)
+    with MatcherProcess(own_valkey.url, "m1") as matcher:
+        exchange.until(owning(matcher))
+        exchange.trades(50)
+        exchange.pipe.close()
+        own_valkey.kill()
+        matcher.wait_for("store unreachable")
+        own_valkey.start()
+        matcher.wait_for("store reachable again")
+        exchange.trades(50)
+        matcher.send(signal.SIGTERM)
+        assert matcher.wait() == 0
+    exchange.conductor.listen()
+    exchange.every_command_has_one_effect()
+    assert exchange.agrees_with_snapshots() > 0
+    exchange.pipe.close()
+
+
+POISON = """
+from engine.commands import Leave
+from services.matcher import turn
+import os
+decide = turn.decide
+def fatal(table, command, now_ms, chance):
+    if isinstance(command, Leave) and command.person == "poison":
+        os.kill(os.getpid(), 9)
+    return decide(table, command, now_ms, chance)
+turn.decide = fatal
+"""
+
+
+@pytest.mark.all
+def test_a_command_that_kills_real_matchers_is_set_aside_alone(exchange: Exchange) -> None:
+    """F38."""
+    from engine.commands import Leave
+    from services.log import keys
+    from services.log.codec import InBatch, pack_batch, pack_command
+    from services.log.connection import SyncConnection
+
+    store = SyncConnection(exchange.url)
+    crashes = 0
+    matcher = MatcherProcess(exchange.url, "m0", before=POISON)
+    try:
+        exchange.until(owning(matcher))
+        exchange.trades(20)
+        name = next(name for name in exchange.conductor.playing if name[:2] == "00")
+        poison = pack_command(Leave(b"p" * 16, 7, "poison"))
+        exchange.pipe.send(0, pack_batch(InBatch("g", ((name, poison),))))
+        while not store.ask("XLEN", keys.dead_letters(0)):
+            if not matcher.alive:
+                matcher.__exit__()
+                crashes += 1
+                assert crashes <= 3
+                matcher = MatcherProcess(exchange.url, f"m{crashes}", before=POISON)
+            exchange.step()
+        exchange.until(owning(matcher))
+        exchange.trades(30)
+        matcher.send(signal.SIGTERM)
+        assert matcher.wait() == 0
+    finally:
+        matcher.__exit__()
+        store.close()
+    assert crashes == 3
+    exchange.conductor.listen()
+    exchange.every_command_has_one_effect()
+    assert exchange.agrees_with_snapshots() > 0
