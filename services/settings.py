@@ -55,6 +55,8 @@ class Settings(BaseSettings):
     """Tests only: `label:n` ends the process at the n-th passing of a named place."""
     require: str = ""
     """Tests only: tools that must be there, comma separated; elsewhere their absence skips."""
+    profile: Literal["public", "load"] = "public"
+    """Limits on people at a gateway; `load` has none, for measuring."""
     native_door: Literal["grpc.aio"] = "grpc.aio"
 
     @property

@@ -16,6 +16,7 @@ from services.gateway.doors.grpc_aio.server import GrpcDoor
 from services.gateway.gateway import Gateway
 from services.gateway.identity.store import RedisPeopleStore
 from services.gateway.identity.tokens import BadKeys, SignedTokens, parse_keys
+from services.gateway.session.limits import PROFILES
 from services.log.port import LogError, StoreChanged
 from services.log.redis import RedisGatewayLog
 from services.settings import Settings
@@ -59,7 +60,9 @@ async def _serve(settings: Settings, name: str, tokens: SignedTokens) -> int:
     try:
         meta = await log_port.meta()
         # A new name for every start: streams of an earlier one of this name are lost.
-        gateway = Gateway(log_port, store, tokens, f"{name}.{secrets.token_hex(3)}", meta.shards)
+        unique = f"{name}.{secrets.token_hex(3)}"
+        people = PROFILES[settings.profile]
+        gateway = Gateway(log_port, store, tokens, unique, meta.shards, people)
         return await _serve_gateway(gateway, f"{settings.bind}:{settings.port_base}")
     except StoreChanged as changed:
         log.error("wrong store", what=str(changed), fix="see `pit store init`")

@@ -50,7 +50,8 @@ BOTS: Final = Profile("bots", commands_per_s=0, burst=0, streams_max=0)
 LOAD: Final = Profile("load", commands_per_s=0, burst=0, streams_max=0)
 """Measuring: the tester's people play faster than people."""
 
-PROFILES: Final = {profile.name: profile for profile in (PUBLIC, BOTS, LOAD)}
+PROFILES: Final = {profile.name: profile for profile in (PUBLIC, LOAD)}
+"""Those a gateway may be started with."""
 
 
 def profile_of(role: Role, people: Profile) -> Profile:
