@@ -2,16 +2,16 @@
 
 import fcntl
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from services.log.codec import TABLE_ID
+
 SUFFIX = ".pit"
 SYNC_THREADS = 8
 """Waiting for the disk side by side lets the file system join the writes of many games."""
-GAME_NAME = re.compile(r"[0-9]{2}[a-z2-7]{20}")
 DAY_S = 86_400
 
 
@@ -52,7 +52,7 @@ class DirectoryArchive:
             os.fsync(file.fileno())
 
     def read(self, game: str) -> bytes | None:
-        if not GAME_NAME.fullmatch(game):
+        if not TABLE_ID.fullmatch(game):
             return None
         try:
             return self._path(game).read_bytes()
@@ -67,7 +67,7 @@ class DirectoryArchive:
     def games(self, shard: int | None = None) -> Iterator[str]:
         pattern = "[0-9][0-9]" if shard is None else f"{shard:02d}"
         for path in sorted(self.root.glob(f"{pattern}/*{SUFFIX}")):
-            if GAME_NAME.fullmatch(path.stem):
+            if TABLE_ID.fullmatch(path.stem):
                 yield path.stem
 
     def forget(self, older_than_days: int) -> int:

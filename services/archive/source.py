@@ -9,6 +9,7 @@ from services.archive import frames
 from services.archive.frames import Digest, Head, Kept, Seal, Spoiled, Torn, Undone, id_order
 from services.archive.ledger import Finding
 from services.archive.port import Archive
+from services.log.codec import TABLE_ID
 from services.log.port import Damaged, OutEntry, ReaderLog
 
 READ_COUNT = 1_000
@@ -117,6 +118,8 @@ def live_entries(log: ReaderLog, shard: int, after: str = NOTHING) -> Iterator[O
 
 def find(name: str, archive: Archive, key: Ed25519PublicKey | None, log: ReaderLog | None) -> Game:
     """One game; its `records` are empty where neither archive nor log knows it."""
+    if not TABLE_ID.fullmatch(name):
+        return Game(name, [], 0, [])
     # The position first: what is archived meanwhile is met twice and passed over.
     shard = int(name[:2])
     after = log.archived_up_to(shard) if log is not None else NOTHING

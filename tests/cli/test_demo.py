@@ -1,0 +1,264 @@
+"""The whole exchange as real processes, matchers killed under play, everything read back."""
+
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.cli.failures import Exit
+from support.pit import Outcome, free_port_base, pit, start
+
+KEYS = [
+    "tables",
+    "seats",
+    "seconds",
+    "commands",
+    "offers",
+    "trades",
+    "corners",
+    "rounds",
+    "voids",
+    "games_finished",
+    "rejections",
+    "errors",
+    "retries",
+    "unknown",
+    "resets",
+    "invariant_breaks",
+    "trade_ms",
+    "takeovers",
+    "unavailable_ms",
+]
+UNAVAILABLE_MS_MAX = 3_000
+
+
+def demo(data: Path, *, tables: int, duration_s: float, kill_every_s: float) -> Outcome:
+    return pit(
+        *("demo", "--json", "--pace", "max", "--rules", "blitz", "--data", str(data)),
+        *("--tables", str(tables), "--duration", str(duration_s)),
+        *("--kill-every", str(kill_every_s), "--port-base", str(free_port_base())),
+        timeout_s=duration_s + 60,
+    )
+
+
+def must_be_good(outcome: Outcome, data: Path) -> dict[str, Any]:
+    logs = "\n".join(
+        line
+        for log in sorted((data / "logs").glob("*.log"))
+        for line in (f"--- {log.name}", *log.read_text().splitlines()[-15:])
+    )
+    assert outcome.code == Exit.GOOD, f"{outcome.out}\n{outcome.err}\n{logs}"
+    figures: dict[str, Any] = outcome.json()
+    return figures
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A demo in which three matchers were killed under play: its directory and its figures."""
+    data = tmp_path_factory.mktemp("demo")
+    outcome = demo(data, tables=6, duration_s=15.5, kill_every_s=4)
+    return data, must_be_good(outcome, data)
+
+
+def test_killed_matchers_lose_and_double_nothing(played: tuple[Path, dict[str, Any]]) -> None:
+    _, figures = played
+    assert figures["invariant_breaks"] == 0
+    assert figures["takeovers"] >= 3
+    assert 0 < figures["unavailable_ms"]["p50"] <= figures["unavailable_ms"]["max"]
+    assert figures["errors"] == 0
+    assert figures["problems"] == []
+
+
+def test_the_summary_has_its_keys_and_adds_up(played: tuple[Path, dict[str, Any]]) -> None:
+    _, figures = played
+    assert [key for key in KEYS if key not in figures] == []
+    assert figures["games_finished"] >= 1
+    assert figures["offers"] >= 2 * figures["trades"] > 0
+    assert figures["rounds"] == figures["corners"] + figures["voids"]
+    assert figures["commands"] >= figures["offers"] + figures["rejections"]
+    assert (
+        0 < figures["trade_ms"]["p50"] <= figures["trade_ms"]["p99"] <= figures["trade_ms"]["max"]
+    )
+
+
+@pytest.fixture(scope="module")
+def settings(played: tuple[Path, dict[str, Any]]) -> dict[str, str]:
+    """Only the directory is named, no store: everything must come from the archive."""
+    return {"PIT_DATA": str(played[0])}
+
+
+@pytest.fixture(scope="module")
+def finished(settings: dict[str, str]) -> str:
+    """A finished game."""
+    verified = pit("verify", "--all", "--json", settings=settings)
+    assert verified.code == Exit.GOOD, verified.out
+    import json
+
+    verdicts = [json.loads(line) for line in verified.out.splitlines()]
+    return next(str(v["game"]) for v in verdicts if v["finished"] and v["sealed"])
+
+
+def test_a_finished_game_verifies_from_its_records_alone(
+    settings: dict[str, str], finished: str
+) -> None:
+    shown = pit("verify", finished, settings=settings)
+    assert shown.code == Exit.GOOD
+    assert "deal, order, conservation and score proven; signed" in shown.out
+
+
+def test_a_flipped_byte_makes_verify_fail_loudly(
+    settings: dict[str, str], finished: str, tmp_path: Path
+) -> None:
+    import shutil
+
+    shutil.copytree(Path(settings["PIT_DATA"]) / "archive", tmp_path / "archive")
+    path = tmp_path / "archive" / finished[:2] / f"{finished}.pit"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 4
+    path.write_bytes(content)
+    refused = pit("verify", finished, settings={"PIT_DATA": str(tmp_path)})
+    assert refused.code == Exit.CHECK_FAILED
+    assert "FAILED" in refused.out
+    everything = pit("verify", "--all", settings={"PIT_DATA": str(tmp_path)})
+    assert everything.code == Exit.CHECK_FAILED
+    assert "1 FAILED" in everything.out
+
+
+def test_a_game_is_replayed_for_a_spectator_a_seat_and_with_all_hands(
+    settings: dict[str, str], finished: str
+) -> None:
+    def told(*options: str) -> str:
+        shown = pit("table", "replay", finished, *options, settings=settings)
+        assert shown.code == Exit.GOOD
+        return shown.out
+
+    public, own, everything = told(), told("--seat", "1"), told("--all-hands")
+    assert "GAME OVER" in public
+    assert "CORNER ON" in public
+    assert (hands(public), hands(own), hands(everything)) == (0, 1, 4)
+    assert len(told("--json").splitlines()) > 20
+
+
+def hands(story: str) -> int:
+    """How many hands are shown where the first round is dealt."""
+    lines = story.splitlines()
+    after = lines[next(place for place, line in enumerate(lines) if "ROUND 1" in line) + 1 :]
+    return next(place for place, line in enumerate(after) if not line.startswith(" " * 22))
+
+
+def test_tables_are_listed_and_shown(settings: dict[str, str], finished: str) -> None:
+    listed = pit("table", "list", "--all", settings=settings)
+    assert finished in listed.out
+    shown = pit("table", "show", finished, "--json", settings=settings)
+    assert shown.json()["phase"] in ("ended", "closed")
+    assert max(shown.json()["scores"]) >= 200
+
+
+def test_a_busy_port_is_an_error_with_the_fix(tmp_path: Path) -> None:
+    base = free_port_base()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", base))
+        taken.listen()
+        refused = pit("demo", "--port-base", str(base), "--data", str(tmp_path))
+    assert refused.code == Exit.IN_USE
+    assert str(base) in refused.err
+    assert "--port-base" in refused.err
+    assert "Traceback" not in refused.err
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[tuple[Any, Path]]:
+    """A demo in play."""
+    arguments = ("demo", "--json", "--tables", "2", "--pace", "max", "--data", str(tmp_path))
+    process = start(*arguments, "--port-base", str(free_port_base()))
+    try:
+        wait_for((tmp_path / "bots.json").exists, process)
+        yield process, tmp_path
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def wait_for(holds: Any, process: Any = None, seconds: float = 40) -> None:
+    until_s = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until_s, "it never became true"
+        assert process is None or process.poll() is None, process.communicate()
+        time.sleep(0.05)
+
+
+@pytest.mark.all
+def test_sigterm_drains(running: tuple[Any, Path]) -> None:
+    process, _ = running
+    family = descendants(process.pid)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == Exit.GOOD, err
+    assert '"invariant_breaks": 0' in out
+    assert not [pid for pid in family if is_alive(pid)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_nothing_is_left_running_when_the_demo_is_killed(running: tuple[Any, Path]) -> None:
+    process, _ = running
+    family = descendants(process.pid)
+    assert len(family) >= 6, "server, two matchers, gateway, archiver, bots"
+    process.kill()
+    process.wait()
+    wait_for(lambda: not [pid for pid in family if is_alive(pid)], seconds=20)
+
+
+@pytest.mark.all
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_child_that_dies_is_named(running: tuple[Any, Path]) -> None:
+    process, _ = running
+    gateway = next(pid for pid in descendants(process.pid) if "gateway" in command_line(pid))
+    os.kill(gateway, signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == Exit.CHILD_ENDED
+    assert "gateway ended" in err
+
+
+def descendants(pid: int) -> list[int]:
+    """Processes started by `pid`, directly or not."""
+    if sys.platform != "linux":
+        return []
+    parents: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            after_name = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(path.parent.name)] = int(after_name[1])
+    found = [pid]
+    for one in found:
+        found.extend(child for child, parent in parents.items() if parent == one)
+    return found[1:]
+
+
+def command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
+
+
+def is_alive(pid: int) -> bool:
+    return bool(command_line(pid))
+
+
+@pytest.mark.all
+@pytest.mark.timeout(200)
+def test_twenty_kills_under_play(tmp_path: Path) -> None:
+    outcome = demo(tmp_path, tables=12, duration_s=64, kill_every_s=3)
+    figures = must_be_good(outcome, tmp_path)
+    assert figures["takeovers"] >= 20
+    assert figures["invariant_breaks"] == figures["errors"] == 0
+    assert figures["unavailable_ms"]["max"] <= UNAVAILABLE_MS_MAX
+    assert figures["games_finished"] >= 10

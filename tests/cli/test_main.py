@@ -1,0 +1,158 @@
+"""`pit` at a terminal: help, errors that say what to do, exit codes that mean what is written."""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from services.cli.failures import MEANINGS, Exit
+from services.cli.main import main
+from support.pit import ROOT, Outcome, pit
+
+NOWHERE = {"PIT_REDIS_URL": "redis://127.0.0.1:1/0"}
+
+
+class Here:
+    """Runs `pit` in this process, which is quicker; for what ends before anything is started."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str, settings: Mapping[str, str] | None = None) -> Outcome:
+        with self._monkeypatch.context() as changed:
+            for name in [name for name in os.environ if name.upper().startswith("PIT_")]:
+                changed.delenv(name)
+            for name, text in (settings or {}).items():
+                changed.setenv(name, text)
+            changed.setattr(sys, "argv", ["pit", *arguments])
+            with pytest.raises(SystemExit) as ended:
+                main()
+        shown = self._capsys.readouterr()
+        return Outcome(int(ended.value.code or 0), shown.out, shown.err)
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    return Here(monkeypatch, capsys)
+
+
+def test_help_lists_the_commands_and_exit_codes() -> None:
+    shown = pit("--help")
+    assert shown.code == Exit.GOOD
+    for word in ("demo", "serve", "store", "table", "verify", "config"):
+        assert re.search(rf"^  {word} ", shown.out, re.MULTILINE)
+    for code, meaning in MEANINGS.items():
+        assert re.search(rf"^ +{int(code)}  {re.escape(meaning)}$", shown.out, re.MULTILINE)
+
+
+def test_the_readme_has_the_same_exit_codes() -> None:
+    text = (ROOT / "services/cli/README.md").read_text()
+    rows = dict(re.findall(r"^\| (\d+) \| (.+?) \|$", text, re.MULTILINE))
+    assert rows == {str(int(code)): meaning for code, meaning in MEANINGS.items()}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("demo", "--tables", "0"),
+        ("demo", "--seats", "9"),
+        ("demo", "--pace", "fast"),
+        ("demo", "--rules", "poker", "--duration", "1"),
+        ("demo", "--rules", "tournament", "--seats", "3", "--duration", "1"),
+        ("demo", "--no-such-flag"),
+        ("serve", "kitchen"),
+        ("verify",),
+        ("verify", "--all", "00aaaaaaaaaaaaaaaaaaaa"),
+        ("store", "init", "--shards", "0"),
+    ],
+)
+def test_wrong_use_is_refused_before_anything_starts(
+    here: Here, arguments: tuple[str, ...]
+) -> None:
+    refused = here(*arguments)
+    assert refused.code == Exit.USAGE
+    assert "Traceback" not in refused.err
+    assert refused.err
+
+
+@pytest.mark.parametrize("role", ["matcher", "gateway", "archiver"])
+def test_a_process_without_a_store_says_what_to_set(here: Here, role: str) -> None:
+    refused = here("serve", role)
+    assert refused.code == Exit.USAGE
+    assert "PIT_REDIS_URL" in refused.err
+    assert "remedy:" in refused.err
+
+
+@pytest.mark.parametrize("role", ["matcher", "gateway", "archiver", "bots"])
+def test_an_unknown_setting_stops_every_process_by_name(here: Here, role: str) -> None:
+    refused = here("serve", role, settings={**NOWHERE, "PIT_REDIS_ULR": "x"})
+    assert refused.code == Exit.USAGE
+    assert "PIT_REDIS_ULR" in refused.err
+    assert "Did you mean PIT_REDIS_URL?" in refused.err
+
+
+def test_a_store_that_cannot_be_reached(tmp_path: Path) -> None:
+    settings = {**NOWHERE, "PIT_DATA": str(tmp_path), "PIT_ARCHIVE_KEY": "11" * 32}
+    for arguments in (("store", "init"), ("serve", "archiver"), ("table", "list")):
+        refused = pit(*arguments, settings=settings)
+        assert refused.code == Exit.UNREACHABLE, arguments
+        assert "cannot be reached" in refused.err
+        assert "Traceback" not in refused.err
+
+
+def test_a_store_that_was_never_set_up(valkey_server, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    from services.log.connection import SyncConnection
+
+    connection = SyncConnection(valkey_server.url)
+    connection.call("FLUSHALL")
+    connection.close()
+    settings = {
+        "PIT_REDIS_URL": valkey_server.url,
+        "PIT_DATA": str(tmp_path),
+        "PIT_ARCHIVE_KEY": "11" * 32,
+    }
+    refused = pit("serve", "archiver", settings=settings)
+    assert refused.code == Exit.UNREACHABLE
+    assert "pit store init" in refused.err
+    assert pit("store", "init", "--shards", "4", settings=settings).code == Exit.GOOD
+    again = pit("store", "init", "--shards", "4", settings=settings)
+    assert again.code == Exit.GOOD
+    assert "4 shards" in again.out
+    other = pit("store", "init", "--shards", "5", settings=settings)
+    assert other.code == Exit.USAGE
+    assert "4 shards" in other.err
+
+
+def test_an_archiver_needs_its_key(valkey_url: str, tmp_path: Path) -> None:
+    settings = {"PIT_REDIS_URL": valkey_url, "PIT_DATA": str(tmp_path)}
+    refused = pit("serve", "archiver", settings=settings)
+    assert refused.code == Exit.USAGE
+    assert "PIT_ARCHIVE_KEY" in refused.err
+
+
+@pytest.mark.parametrize("name", ["00aaaaaaaaaaaaaaaaaaaa", "../../etc/passwd", "x"])
+def test_no_such_game(here: Here, tmp_path: Path, name: str) -> None:
+    for arguments in (("verify",), ("table", "replay"), ("table", "show")):
+        refused = here(*arguments, name, settings={"PIT_DATA": str(tmp_path)})
+        assert refused.code == Exit.NOT_FOUND
+        assert "Traceback" not in refused.err
+
+
+def test_config_shows_what_is_in_force_and_no_secret(here: Here) -> None:
+    shown = here("config", "--json", settings={"PIT_TOKEN_KEYS": "k:5ec4e7", "PIT_PACE": "max"})
+    assert shown.code == Exit.GOOD
+    settings = json.loads(shown.out)
+    assert settings["PIT_PACE"] == "max"
+    assert settings["PIT_TOKEN_KEYS"]
+    assert "5ec4e7" not in shown.out
+
+
+def test_config_names_what_is_wrong(here: Here) -> None:
+    refused = here("config", settings={"PIT_PORT_BASE": "many"})
+    assert refused.code == Exit.USAGE
+    assert "PIT_PORT_BASE" in refused.err

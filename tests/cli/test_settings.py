@@ -1,0 +1,85 @@
+"""Settings stop a process that was configured wrongly, by name, and never show a secret."""
+
+import pytest
+
+from services.settings import MASK, SettingsProblem, effective, load
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    for name in list(os.environ):
+        if name.upper().startswith("PIT_"):
+            monkeypatch.delenv(name)
+
+
+def test_defaults_need_nothing() -> None:
+    settings = load()
+    assert settings.port_base == 7700
+    assert settings.archive_directory == settings.data / "archive"
+    assert settings.gateway_target == "127.0.0.1:7700"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("PIT_REDIS_ULR", "Did you mean PIT_REDIS_URL?"),
+        ("PIT_PORTBASE", "Did you mean PIT_PORT_BASE?"),
+        ("pit_redis_ulr", "Did you mean PIT_REDIS_URL?"),
+        ("PIT_ZZZZZZ", "`pit config` lists them all."),
+    ],
+)
+def test_an_unknown_variable_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, hint: str
+) -> None:
+    monkeypatch.setenv(name, "x")
+    with pytest.raises(SettingsProblem) as problem:
+        load()
+    assert name in str(problem.value)
+    assert hint in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("PIT_PORT_BASE", "many"),
+        ("PIT_PORT_BASE", "70000"),
+        ("PIT_PACE", "fast"),
+        ("PIT_DURABILITY", "sometimes"),
+        ("PIT_LOG_FORMAT", "xml"),
+        ("PIT_ARCHIVE_DAYS", "0"),
+    ],
+)
+def test_a_bad_value_is_named(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    monkeypatch.setenv(name, text)
+    with pytest.raises(SettingsProblem, match=name):
+        load()
+
+
+def test_every_problem_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIT_PORT_BASE", "many")
+    monkeypatch.setenv("PIT_PACE", "fast")
+    with pytest.raises(SettingsProblem) as problem:
+        load()
+    assert "PIT_PORT_BASE" in str(problem.value)
+    assert "PIT_PACE" in str(problem.value)
+
+
+def test_secrets_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIT_TOKEN_KEYS", "k1:5ec4e7")
+    monkeypatch.setenv("PIT_ARCHIVE_KEY", "5ec4e7")
+    monkeypatch.setenv("PIT_REDIS_URL", "redis://user:5ec4e7@host:6379/0")
+    shown = effective(load())
+    assert "5ec4e7" not in str(shown)
+    assert shown["PIT_TOKEN_KEYS"] == MASK
+    assert shown["PIT_REDIS_URL"] == f"redis://user:{MASK}@host:6379/0"
+
+
+def test_a_wrong_secret_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    from services.archive.keys import private_key
+
+    with pytest.raises(SettingsProblem) as problem:
+        private_key("no hex 5ec4e7")
+    assert "PIT_ARCHIVE_KEY" in str(problem.value)
+    assert "5ec4e7" not in str(problem.value)

@@ -1,0 +1,88 @@
+"""The `pit` executable as tests run it: a real process, with an environment of its own."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+PORTS = 81
+"""A demo uses its first port and some up to 79 above it."""
+
+
+@dataclass
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """This environment without any `PIT_*`, plus `settings`; `pit` is importable."""
+    clean = {name: text for name, text in os.environ.items() if not name.startswith("PIT_")}
+    clean["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "proto")])
+    clean["COLUMNS"] = "100"
+    return clean | settings
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "services.cli.main", *arguments]
+
+
+def pit(
+    *arguments: str,
+    settings: Mapping[str, str] | None = None,
+    timeout_s: float = 60,
+    directory: Path | None = None,
+) -> Outcome:
+    """Run `pit` to its end."""
+    done = subprocess.run(
+        command(*arguments),
+        env=environment(**(settings or {})),
+        cwd=directory or ROOT,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def start(*arguments: str, settings: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """Start `pit` and leave it running; the caller ends it."""
+    return subprocess.Popen(
+        command(*arguments),
+        env=environment(**(settings or {})),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def free_port_base() -> int:
+    """A first port such that all ports of a demo are free just now."""
+    for _ in range(200):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            base = int(probe.getsockname()[1])
+        if base + PORTS < 65_000 and all(_is_free(base + more) for more in (0, 79, 80)):
+            return base
+    raise AssertionError("no free ports")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
