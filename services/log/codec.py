@@ -207,7 +207,12 @@ def unpack_command(data: bytes) -> Command:
     unpacked = _unpack(data, COMMAND_BYTES_MAX, 64, 256, False)
     if len(unpacked) < 2:
         raise Undecodable("shape")
-    command: Command = _decoder(_command_decoders, unpacked[1])(unpacked[2:])
+    # True equals 1 as a key: the type is looked at first.
+    code = unpacked[1]
+    decode = _command_decoders.get(code) if type(code) is int else None
+    if decode is None:
+        raise Undecodable("code")
+    command: Command = decode(unpacked[2:])
     return command
 
 
@@ -259,7 +264,11 @@ def unpack_record(table: str, data: bytes) -> Record:
 def _item(data: Any) -> Any:
     if type(data) is not tuple or not data:
         raise Undecodable("shape")
-    return _decoder(_item_decoders, data[0])(data[1:])
+    code = data[0]
+    decode = _item_decoders.get(code) if type(code) is int else None
+    if decode is None:
+        raise Undecodable("code")
+    return decode(data[1:])
 
 
 def pack_lobby_line(line: LobbyLine) -> bytes:
@@ -305,14 +314,6 @@ def _is_list(thing: Any) -> bool:
     if kind not in _PLAIN:
         raise Undecodable("type")
     return False
-
-
-def _decoder(decoders: dict[int, Decoder], code: Any) -> Decoder:
-    # True equals 1 as a key: the type is looked at first.
-    decode = decoders.get(code) if type(code) is int else None
-    if decode is None:
-        raise Undecodable("code")
-    return decode
 
 
 def _all_are(kind: type, things: Iterable[Any]) -> bool:
