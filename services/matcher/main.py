@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Callable
 from types import FrameType
 from typing import Final
 
@@ -35,8 +36,11 @@ class Stopping:
         self.asked = True
 
 
-def run(settings: Settings) -> int:
-    """Play until told to stop; the exit code. Raises `StoreChanged`, and `Unavailable` at start."""
+def run(settings: Settings, chance: Callable[[int], bytes] = os.urandom) -> int:
+    """Play until told to stop; the exit code. Raises `StoreChanged`, and `Unavailable` at start.
+
+    `chance` is for benchmarks, which need the same deals every time.
+    """
     name = settings.name or f"{socket.gethostname()}-{os.getpid()}"
     structlog.contextvars.bind_contextvars(name=name)
     stopping = Stopping()
@@ -47,7 +51,7 @@ def run(settings: Settings) -> int:
             name,
             monotonic=time.monotonic,
             sleep=time.sleep,
-            chance=os.urandom,
+            chance=chance,
             crash=CrashPoints(settings.crash_at),
         )
         tune_collector()
