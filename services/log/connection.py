@@ -160,8 +160,12 @@ class SyncConnection:
             return [self.reply(wait_s) for _ in commands]
         except Unclear as error:
             raise Unavailable(str(error)) from error
+        except LogError:
+            self.close()
+            raise
 
     def close(self) -> None:
+        """Also how replies that are still to come are kept from being taken for others."""
         self._connection.disconnect()
 
     def _connect(self) -> None:

@@ -230,9 +230,11 @@ class MemoryOwnerLog:
         owner, counter = (watched.owner, watched.counter) if watched else (b"", None)
         own = owner in self._own_nonces[shard]
         self._own_nonces[shard].add(nonce)
-        acquired: Acquired | None = self._store.request(
+        acquired: Acquired | Damaged | None = self._store.request(
             "acquire", shard, nonce, owner, None if own else counter, self._store.server_ms()
         )
+        if isinstance(acquired, Damaged):
+            raise acquired
         return acquired
 
     def exchange(
@@ -357,7 +359,7 @@ class MemoryGatewayLog:
 
     def _entries(self, after: Mapping[int, str]) -> dict[int, list[OutEntry]]:
         state = self._store.read()
-        found = {shard: state.out_after(shard, out_id, 256) for shard, out_id in after.items()}
+        found = {shard: state.out_after(shard, out_id, 64) for shard, out_id in after.items()}
         return {shard: entries for shard, entries in found.items() if entries}
 
     async def newest(self, shard: int) -> OutEntry | None:

@@ -12,6 +12,7 @@ from services.log.port import (
     Acquired,
     Chunk,
     Commit,
+    Damaged,
     DeadLetter,
     Fenced,
     InEntry,
@@ -71,7 +72,7 @@ class State:
 
     def acquire(
         self, shard: int, nonce: bytes, owner: bytes, counter: int | None, server_ms: int
-    ) -> Acquired | None:
+    ) -> Acquired | Damaged | None:
         state = self.shards[shard]
         lease = state.lease
         if lease and (lease.owner != owner or counter not in (None, lease.counter)):
@@ -88,6 +89,8 @@ class State:
             before_id, before_nonce = last.id, last.nonce
             position, now_ms = last.position, last.now_ms
             epoch = max(epoch, parse_id(last.id)[0] + 1)
+        elif state.heads:
+            return Damaged(f"newest out entry of shard {shard:02d}")
         barrier = OutEntry(f"{epoch}-0", nonce, before_id, before_nonce, position, now_ms, ())
         state.out.append(barrier)
         state.lease = Lease(nonce, 1)

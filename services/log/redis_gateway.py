@@ -9,8 +9,8 @@ from services.log.connection import AsyncConnection, StoreIdentity, pack
 from services.log.entry import check_lengths, parse_id, unpack_out
 from services.log.port import LogError, Meta, OutEntry, Unavailable
 
-READ_ENTRIES_MAX: Final = 256
-"""Entries of one shard in one reply: at most 16 MiB where every turn was full."""
+READ_ENTRIES_MAX: Final = 64
+"""Entries of one shard in one reply: 3 MiB where every turn was full."""
 
 
 class RedisGatewayLog:

@@ -66,9 +66,11 @@ class RedisOwnerLog:
             if owner not in self._own_nonces[shard]:
                 counter = str(watched.counter).encode()
         self._own_nonces[shard].append(nonce)
-        script = scripts.ACQUIRE
-        place = (keys.lease(shard), keys.out_stream(shard))
-        reply = self._server.call("EVAL", script, 2, *place, nonce, owner, counter)
+        reply = self._server.call(
+            "EVAL", scripts.ACQUIRE, 3,
+            keys.lease(shard), keys.out_stream(shard), keys.snapshot(shard),
+            nonce, owner, counter,
+        )  # fmt: skip
         if reply is None:
             return None
         if reply == scripts.DAMAGED:
@@ -98,21 +100,18 @@ class RedisOwnerLog:
         outcomes = [self._outcome(commit.shard) for commit in commits]
         try:
             entries = self._entries(partial, positions, block_ms)
-        except Unclear as error:
-            # Nothing read is nothing lost; with commits their outcomes must still be told.
+        except LogError as error:
+            self._server.close()
+            # Nothing read is nothing lost; of commits it must still be told what became of them.
             if not commits:
-                raise Unavailable(str(error)) from error
-            entries = {}
-        except LogError:
-            if not commits:
-                raise
+                raise _as_unavailable(error) from error
             entries = {}
         return outcomes, entries
 
     @staticmethod
     def _lost(commits: Sequence[Commit], error: Unclear) -> list[LogError | None]:
         if not commits:
-            raise Unavailable(str(error)) from error
+            raise _as_unavailable(error) from error
         return [error] * len(commits)
 
     def _outcome(self, shard: int) -> LogError | None:
@@ -220,6 +219,11 @@ def _read_command(positions: Mapping[int, InPosition], block_ms: int, count: int
     streams = map(keys.in_stream, positions)
     after = (position.entry for position in positions.values())
     return pack(("XREAD", "COUNT", count, *wait, "STREAMS", *streams, *after))
+
+
+def _as_unavailable(error: LogError) -> LogError:
+    """What an unclear reply means where nothing was to be written."""
+    return Unavailable(str(error)) if isinstance(error, Unclear) else error
 
 
 def _raise(outcome: LogError | None) -> None:

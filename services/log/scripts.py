@@ -39,7 +39,7 @@ local last = redis.call('XREVRANGE', {out}, '+', '-', 'COUNT', 1)[1]
 ACQUIRE: Final = (
     _CRC
     + """
-local lease, out = KEYS[1], KEYS[2]
+local lease, out, snap = KEYS[1], KEYS[2], KEYS[3]
 local nonce, watched, counter = ARGV[1], ARGV[2], ARGV[3]
 local held = redis.call('HMGET', lease, 'o', 'c')
 if held[1] and (held[1] ~= watched or (counter ~= '' and held[2] ~= counter)) then
@@ -60,6 +60,8 @@ if last then
   end
   before, before_nonce, position, time = last[1], f[2], f[6], f[8]
   epoch = math.max(epoch, tonumber(string.match(before, '^%d+')) + 1)
+elseif redis.call('EXISTS', snap) == 1 then
+  return 'DAMAGED'
 end
 local id = string.format('%.0f', epoch) .. '-0'
 local p = before .. '/' .. before_nonce
@@ -69,10 +71,11 @@ redis.call('HSET', lease, 'o', nonce, 'c', 1)
 return {string.format('%.0f', epoch), before, before_nonce, position, time}
 """
 )
-"""KEYS lease out. ARGV nonce, watched owner, watched counter (empty: not compared).
+"""KEYS lease out snap. ARGV nonce, watched owner, watched counter (empty: not compared).
 
-Gives nil where the lease is not as watched, else epoch and what stood before the barrier. The
-log time of an empty shard begins with the server's clock; after that no clock is asked for it.
+Gives nil where the lease is not as watched, else epoch and what stood before the barrier. An
+entry that is damaged, or missing though there is a snapshot of it, is not built upon. The log
+time of an empty shard begins with the server's clock; after that no clock is asked for it.
 """
 
 COMMIT: Final = (

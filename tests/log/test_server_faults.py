@@ -16,6 +16,7 @@ from services.log.port import (
     Fenced,
     InPosition,
     Lease,
+    LogError,
     Unavailable,
     Unclear,
 )
@@ -148,6 +149,8 @@ async def test_a_busy_server_has_done_nothing(server: EmbeddedServer):
     [outcome] = (await gateway.append({1: b"during"})).values()
     assert isinstance(outcome, Unavailable)
     control.call("SCRIPT", "KILL")
+    while not control_answers(control):
+        pass
     control.call("CONFIG", "SET", "busy-reply-threshold", "5000")
     turns.turn()
     _, entries = turns.log.exchange([], {1: START}, 0, 10)
@@ -163,6 +166,27 @@ def control_answers(control: SyncConnection) -> bool:
     except Unavailable:
         return False
     return True
+
+
+def test_after_an_error_in_the_middle_no_reply_is_taken_for_another(server: EmbeddedServer):
+    raw = SyncConnection(server.url)
+    raw.call("SET", "text", "words")
+    with pytest.raises(LogError, match="WRONGTYPE"):
+        raw.ask_all([("GET", "text"), ("HGETALL", "text"), ("ECHO", "left over")])
+    assert raw.ask("ECHO", "asked") == b"asked"
+    turns = Turns(RedisOwnerLog(server.url))
+    turns.acquire()
+    raw.call("SET", "pit:{02}:in", "not a stream")
+    positions = {1: InPosition("5-0", 1), 2: InPosition("5-0", 1), 3: START}
+    commit = turns.next_commit()
+    assert turns.log.exchange([commit], positions, 0, 1) == ([None], {})
+    turns.applied(commit)
+    turns.turn()
+    with pytest.raises(LogError, match="WRONGTYPE"):
+        turns.log.exchange([], positions, 0, 1)
+    turns.turn()
+    turns.log.close()
+    raw.close()
 
 
 def test_scripts_survive_a_script_flush(server: EmbeddedServer):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.log.port import Damaged, Fenced, InPosition, Loaded, Snapshot
+from services.log.port import Damaged, Fenced, InPosition, Lease, Loaded, Snapshot
 from support.stores import Backend
 from support.turns import Turns, table
 
@@ -116,6 +116,16 @@ def test_no_intact_head_is_never_taken_for_an_empty_shard(backend: Backend, turn
     backend.damage_head(1, newest=False)
     with pytest.raises(Damaged, match="shard 01"):
         turns.log.load(1)
+
+
+def test_a_lost_stream_is_not_begun_anew(backend: Backend, turns: Turns):
+    turns.turn()
+    turns.snapshot([(A, b"a1")])
+    backend.lose_out(1)
+    before = backend.contents(1)
+    with pytest.raises(Damaged, match="shard 01"):
+        turns.acquire(Lease(turns.nonce, 0))
+    assert backend.contents(1) == before
 
 
 # ------------------------------------------------------------------ trimming

@@ -51,6 +51,9 @@ class Backend(Protocol):
     def damage_snapshot(self, shard: int, table: str, newest: bool) -> None: ...
     def damage_head(self, shard: int, newest: bool) -> None: ...
 
+    def lose_out(self, shard: int) -> None:
+        """The key of `out` is gone, and no other."""
+
     def append_raw(self, shard: int, body: bytes) -> None:
         """An entry of `in` that no gateway checked."""
 
@@ -111,6 +114,9 @@ class MemoryBackend:
 
     def damage_head(self, shard: int, newest: bool) -> None:
         self.store.shard(shard).heads[0 if newest else 1].intact = False
+
+    def lose_out(self, shard: int) -> None:
+        self.store.shard(shard).out.clear()
 
     def append_raw(self, shard: int, body: bytes) -> None:
         self.store.do("append", shard, body, self.store.server_ms())
@@ -211,6 +217,9 @@ class ServerBackend:
 
     def damage_head(self, shard: int, newest: bool) -> None:
         self._flip(keys.snapshot(shard), "new" if newest else "old", 3)
+
+    def lose_out(self, shard: int) -> None:
+        self.raw.call("DEL", keys.out_stream(shard))
 
     def append_raw(self, shard: int, body: bytes) -> None:
         self.raw.call("XADD", keys.in_stream(shard), "*", "b", body)

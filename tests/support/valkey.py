@@ -30,7 +30,12 @@ def emptied(server: EmbeddedServer, shards: int = SHARDS) -> str:
     connection = SyncConnection(server.url)
     connection.call("FLUSHALL")
     # What a test may have changed at run time.
-    connection.call("CONFIG", "SET", "maxmemory", "0", "maxmemory-policy", "noeviction")
+    for setting in (
+        ("maxmemory", "0"),
+        ("maxmemory-policy", "noeviction"),
+        ("busy-reply-threshold", "5000"),
+    ):
+        connection.call("CONFIG", "SET", *setting)
     connection.close()
     init_store(server.url, shards)
     return server.url
