@@ -59,8 +59,9 @@ DECKS: Final[dict[str, tuple[tuple[str, int], ...]]] = {
 
 
 def holds(hand: int, lot: int) -> bool:
-    """Whether every card of `lot` is in `hand`."""
-    return ((hand | GUARDS) - lot) & GUARDS == GUARDS
+    """Whether every card of `lot` is in `hand`: a lane that lacks some borrows, which sets its
+    guard bit."""
+    return not (hand - lot) & GUARDS
 
 
 def count(cards: int, lane: int) -> int:

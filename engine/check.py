@@ -74,5 +74,6 @@ def _check_seats(table: Table) -> None:
         _demand(not (seat.bot and seat.bot_wanted), "seats", f"seat {index} wants a second bot")
         _demand(seat.person or not seat.absence, "seats", f"nobody is away from empty seat {index}")
         for numbers in seat.numbers:
-            kept = len(numbers.remembered())
-            _demand(kept == min(numbers.last, ANSWERS_KEPT), "I8", f"seat {index} forgot answers")
+            kept = [answer.number for answer in numbers.answers()]
+            due = list(range(max(1, numbers.last - ANSWERS_KEPT + 1), numbers.last + 1))
+            _demand(kept == due, "I8", f"seat {index} forgot answers")

@@ -15,7 +15,7 @@ from engine.deal import NO_NONCE
 from engine.limits import MARKS_KEPT, REQUESTS_KEPT, SECOND_MS
 from engine.lots import lots_of
 from engine.shown import Mark, Phase
-from engine.table import ANSWER_MASK, Seat, Table
+from engine.table import ANSWER_MASK, NONE_DIRECTED, Seat, Table
 
 SORTING: Final = int(Phase.SORTING)
 OPEN: Final = int(Phase.OPEN)
@@ -34,7 +34,7 @@ def _answered(table: Table, note: e.Answered) -> None:
     if note.kept:
         numbers = table.seats[note.seat].numbers[note.bot]
         numbers.last = number = note.number
-        numbers.answers[number & ANSWER_MASK] = note
+        numbers.kept[number & ANSWER_MASK] = note
 
 
 def _offer_opened(table: Table, event: e.OfferOpened) -> None:
@@ -51,6 +51,8 @@ def _offer_opened(table: Table, event: e.OfferOpened) -> None:
         table.anyone[size] = index
     else:
         seat.offer_directed_at = event.directed_at
+        if not table.directed:
+            table.directed = {}
         table.directed.setdefault(size + 8 * event.directed_at, []).append(index)
     if event.ends_at_ms:
         seat.offer_ends_at_ms = event.ends_at_ms
@@ -93,6 +95,7 @@ def _take_down(table: Table, index: int, seat: Seat) -> None:
         waiting.remove(index)
         if not waiting:
             del table.directed[key]
+            table.directed = table.directed or NONE_DIRECTED
         seat.offer_directed_at = NOBODY
     if seat.offer_ends_at_ms:
         seat.offer_ends_at_ms = 0
@@ -113,7 +116,7 @@ def _table_opened(table: Table, event: e.TableOpened) -> None:
     table.invite_hash = event.invite_hash
     table.owner = event.owner
     table.opened_ms = event.at_ms
-    table.seats = [Seat() for _ in range(event.seats)]
+    table.seats = tuple(Seat() for _ in range(event.seats))
     table.lots = lots_of(len(DECKS[rules.deck]), rules.bull_and_bear, rules.mixed_lots)
     table.idle_limit_ms = rules.idle_s * SECOND_MS
 
@@ -321,7 +324,6 @@ def _table_closed(table: Table, event: e.TableClosed) -> None:
     table.phase = int(Phase.CLOSED)
     for seat in table.seats:
         seat.connected = False
-        seat.holder = 0
 
 
 # ------------------------------------------------------------------ notes

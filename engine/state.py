@@ -11,7 +11,7 @@ from typing import Any, Final
 from engine.cards import DECKS
 from engine.commands import NOBODY
 from engine.deadlines import soonest_ms
-from engine.events import Answered, PastAnswer, RequestAnswered
+from engine.events import Answered, RequestAnswered
 from engine.limits import SECOND_MS
 from engine.lots import lots_of
 from engine.rules import Rules
@@ -19,7 +19,7 @@ from engine.shown import Mark, Phase
 from engine.table import ANSWER_MASK, Numbers, Seat, Table
 
 __all__ = [
-    "Numbers", "Seat", "Table", "digest", "digest_of", "dump", "gateways", "load", "past_answers",
+    "Numbers", "Seat", "Table", "digest", "digest_of", "dump", "gateways", "load",
 ]  # fmt: skip
 
 TABLE_FIELDS: Final = (
@@ -83,7 +83,7 @@ def _plain_request(answer: RequestAnswered) -> list[Any]:
 def _plain_numbers(numbers: Numbers) -> list[Any]:
     answers = [
         [a.number, a.content, int(a.rejection), list(a.parameters), a.seq]
-        for a in numbers.remembered()
+        for a in numbers.answers()
     ]
     return [numbers.generation, numbers.last, answers]
 
@@ -111,7 +111,7 @@ def load(plain: list[Any]) -> Table:
     table.marks = [Mark(*mark) for mark in marks]
     table.opening = None if opening is None else _loaded_request(opening)
     table.requests = {answer[0]: _loaded_request(answer) for answer in requests}
-    table.seats = [_loaded_seat(index, seat) for index, seat in enumerate(seats)]
+    table.seats = tuple(_loaded_seat(index, seat) for index, seat in enumerate(seats))
     _work_out(table)
     return table
 
@@ -131,7 +131,7 @@ def _loaded_seat(index: int, plain: list[Any]) -> Seat:
         numbers.begin(generation)
         numbers.last = last
         for number, content, rejection, parameters, seq in answers:
-            numbers.answers[number & ANSWER_MASK] = Answered(
+            numbers.kept[number & ANSWER_MASK] = Answered(
                 index, seat.attach, bool(bot), generation, number, content, rejection,
                 tuple(parameters), seq, True,
             )  # fmt: skip
@@ -150,7 +150,7 @@ def _work_out(table: Table) -> None:
             table.anyone[seat.offer_size] = index
         else:
             key = seat.offer_size + 8 * seat.offer_directed_at
-            table.directed.setdefault(key, []).append(index)
+            table.directed = {**table.directed, key: [*table.directed.get(key, []), index]}
     table.due_ms = soonest_ms(table) if table.phase != Phase.NEW else 0
 
 
@@ -167,11 +167,3 @@ def digest(table: Table) -> bytes:
 def gateways(table: Table) -> set[str]:
     """Gateways through which seats of the table are connected now."""
     return {seat.gateway for seat in table.seats if seat.connected}
-
-
-def past_answers(numbers: Numbers) -> tuple[PastAnswer, ...]:
-    """What a stream is told of its generation when it attaches."""
-    return tuple(
-        PastAnswer(answer.number, answer.rejection, answer.parameters, answer.seq)
-        for answer in numbers.remembered()
-    )

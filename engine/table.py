@@ -16,42 +16,55 @@ from engine.shown import Mark, Phase
 
 OPEN: Final = int(Phase.OPEN)
 ANSWER_MASK: Final = ANSWERS_KEPT - 1
+NONE_DIRECTED: Final[dict[int, list[int]]] = {}
+"""Shared by all tables without directed offers; never written to."""
 
 
 class Numbers:
     """The number table of one seat's commands: the person's, or the stand-in's."""
 
-    __slots__ = ("answers", "generation", "last")
+    __slots__ = ("generation", "kept", "last")
 
     def __init__(self) -> None:
-        self.generation = 0
-        """0: nobody has attached yet."""
-        self.last = 0
-        """The newest number used; the next command must carry one more."""
-        self.answers: list[Answered | None] = [None] * ANSWERS_KEPT
-        """The answer to number n stands at n modulo 16."""
+        self.begin(0)
 
     def begin(self, generation: int) -> None:
+        """A new generation: nothing asked yet. 0: nobody has attached yet."""
         self.generation = generation
         self.last = 0
-        self.answers = [None] * ANSWERS_KEPT
+        """The newest number used; the next command must carry one more."""
+        self.kept: list[Answered | None] = [None] * ANSWERS_KEPT
+        """The answer to number n stands at n modulo 16."""
 
-    def remembered(self) -> list[Answered]:
-        """Answers kept, oldest first."""
-        first = max(1, self.last - ANSWERS_KEPT + 1)
-        kept = (self.answers[number & ANSWER_MASK] for number in range(first, self.last + 1))
-        return [answer for answer in kept if answer is not None]
+    def answer(self, number: int) -> Answered | None:
+        """What was answered to `number`, if it is one of the last sixteen."""
+        held = self.kept[number & ANSWER_MASK]
+        return held if held is not None and held.number == number else None
+
+    def answers(self) -> list[Answered]:
+        """All that are remembered, oldest first."""
+        oldest = max(1, self.last - ANSWERS_KEPT + 1)
+        held = (self.answer(number) for number in range(oldest, self.last + 1))
+        return [answer for answer in held if answer is not None]
 
 
-class Seat:
+class HotSeat:
+    """What nearly every command touches, side by side in memory: slots of a base class come
+    first, and within one class Python orders them by name."""
+
+    __slots__ = (
+        "active_ms", "bot", "current", "hand", "holder", "offer_directed_at", "offer_ends_at_ms",
+        "offer_lot", "offer_seq", "offer_size", "traded_seq",
+    )  # fmt: skip
+
+
+class Seat(HotSeat):
     """One place at a table."""
 
     __slots__ = (
-        "absence", "active_ms", "attach", "away_until_ms", "bell_locked_until_ms", "best_corner",
-        "bot", "bot_wanted", "connected", "corners", "current", "dropped",
-        "forfeited", "gateway", "hand", "holder", "idle_ms", "idle_since_ms", "nonce", "numbers",
-        "offer_directed_at", "offer_ends_at_ms", "offer_lot", "offer_seq", "offer_size",
-        "penalties", "person", "ready", "score", "stream", "taken_seq", "traded_seq",
+        "absence", "attach", "away_until_ms", "bell_locked_until_ms", "best_corner", "bot_wanted",
+        "connected", "corners", "dropped", "forfeited", "gateway", "idle_ms", "idle_since_ms",
+        "nonce", "numbers", "penalties", "person", "ready", "score", "stream", "taken_seq",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -116,16 +129,21 @@ class Seat:
         self.best_corner = 0
 
 
-class Table:
+class HotTable:
+    """As `HotSeat`."""
+
+    __slots__ = ("anyone", "directed", "lots", "phase", "round", "seats", "seq")
+
+
+class Table(HotTable):
     """One game. `Table(id)` is empty: it exists from its first event on."""
 
     __slots__ = (
-        "absent_policy", "anyone", "bots", "commitment", "dealer", "directed", "display_name",
-        "due_ms", "ended_ms", "epoch", "for_bots", "idle_limit_ms", "invite_hash", "lots", "marks",
-        "next_deal_at_ms", "nonces", "opened_ms", "opening", "opens_at_ms", "owner",
-        "people_gone_ms", "phase", "requests", "round", "round_ends_at_ms", "rules", "scored",
-        "seats", "seed", "seq", "sudden", "suits", "table", "tied", "visibility", "voids",
-        "winner",
+        "absent_policy", "bots", "commitment", "dealer", "display_name", "due_ms", "ended_ms",
+        "epoch", "for_bots", "idle_limit_ms", "invite_hash", "marks", "next_deal_at_ms", "nonces",
+        "opened_ms", "opening", "opens_at_ms", "owner", "people_gone_ms", "requests",
+        "round_ends_at_ms", "rules", "scored", "seed", "sudden", "suits", "table", "tied",
+        "visibility", "voids", "winner",
     )  # fmt: skip
 
     def __init__(self, table: str) -> None:
@@ -140,7 +158,7 @@ class Table:
         self.bots = self.for_bots = False
         self.invite_hash = b""
         self.owner = ""
-        self.seats: list[Seat] = []
+        self.seats: tuple[Seat, ...] = ()
         self.requests: dict[bytes, RequestAnswered] = {}
         """Answers to unary methods, oldest first."""
         self.opening: RequestAnswered | None = None
@@ -182,7 +200,7 @@ class Table:
         # of its size, for the two would have met: so one place a size is enough.
         self.anyone = [NOBODY] * 5
         """By size, the seat whose undirected offer is open."""
-        self.directed: dict[int, list[int]] = {}
+        self.directed: dict[int, list[int]] = NONE_DIRECTED
         """By size + 8 x seat aimed at, the seats whose offers are open, oldest first."""
         # Worked out from the rules.
         self.lots: Lots = lots_of(len(DECKS[BASIC.deck]), False, False)

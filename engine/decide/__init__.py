@@ -45,9 +45,10 @@ OTHERS: Final[dict[type, Callable[[Table, Any, int, Chance], Decision]]] = {
 
 def decide(table: Table, command: c.Command, now_ms: int, chance: Chance) -> Decision:
     """Events in order, and the note that is recorded before them, if there is one."""
-    act = SEAT_ACTS.get(type(command))
-    if act is None:
-        return OTHERS[type(command)](table, command, now_ms, chance)
+    kind = type(command)
+    if kind not in SEAT_ACTS:
+        return OTHERS[kind](table, command, now_ms, chance)
+    act = SEAT_ACTS[kind]
     asked: c.SeatCommand = command  # type: ignore[assignment]  # by its type, see SEAT_ACTS
     index = asked.seat
     held = table.seats

@@ -20,7 +20,7 @@ from engine.events import (
 from engine.limits import ANSWERS_KEPT
 from engine.rejections import CONSUMES_FROM, Rejection
 from engine.shown import Phase
-from engine.table import ANSWER_MASK, Numbers, Seat, Table
+from engine.table import Numbers, Seat, Table
 from engine.value import value
 
 Chance = Callable[[int], bytes]
@@ -70,9 +70,9 @@ def out_of_order(
     why = _stream_fault(seat, command) or _number_fault(seat.current, command)
     if why is not None:
         return (), refused(table, seat, command, why)
-    numbers = seat.current
-    if command.number <= numbers.last:
-        return (), _again(numbers, command)
+    first = seat.current.answer(command.number)
+    if first is not None:
+        return (), _again(first, command)
     outcome = act(table, command.seat, seat, command, now_ms, chance)
     if isinstance(outcome, Refusal):
         return (), refused(table, seat, command, outcome)
@@ -105,21 +105,15 @@ def _number_fault(numbers: Numbers, command: c.SeatCommand) -> Refusal | None:
     oldest = max(1, expected - ANSWERS_KEPT)
     if not oldest <= command.number <= expected:
         return Refusal(int(Rejection.NUMBER_OUT_OF_RANGE), (expected,))
-    if command.number < expected:
-        answer = numbers.answers[command.number & ANSWER_MASK]
-        if answer is None or answer.content != command.content:
-            return NUMBER_REUSED
-    return None
+    first = numbers.answer(command.number)
+    return NUMBER_REUSED if first is not None and first.content != command.content else None
 
 
-def _again(numbers: Numbers, command: c.SeatCommand) -> Answered | None:
+def _again(first: Answered, command: c.SeatCommand) -> Answered:
     """The same command again: the same answer, told to the stream it came on."""
-    first = numbers.answers[command.number & ANSWER_MASK]
-    if first is None:
-        return None
     return Answered(
-        command.seat, command.attach, first.bot, command.generation, command.number,
-        command.content, first.rejection, first.parameters, first.seq, False,
+        first.seat, command.attach, first.bot, first.generation, first.number, first.content,
+        first.rejection, first.parameters, first.seq, False,
     )  # fmt: skip
 
 

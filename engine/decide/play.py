@@ -34,9 +34,10 @@ def offer(
 ) -> Outcome:
     """Trade with the oldest partner there is, else stay open."""
     lot = command.lot
-    size = table.lots.get(lot)
-    if size is None:
+    lots = table.lots
+    if lot not in lots:
         return _lot_refused(table, lot)
+    size = lots[lot]
     directed_at = command.directed_at
     if directed_at != NOBODY:
         if directed_at == index:
@@ -58,7 +59,7 @@ def offer(
         return why
     else:
         partner_index = _partner_aimed_at(table, index, directed_at, size)
-    if ((seat.hand | GUARDS) - lot) & GUARDS != GUARDS:
+    if (seat.hand - lot) & GUARDS:  # as `cards.holds`
         return CARDS_NOT_IN_HAND
     if partner_index != NOBODY:
         received = table.seats[partner_index].offer_lot

@@ -1,0 +1,1 @@
+"""The load tester: a black box that knows only the public API (and, beside it, benchmarks)."""
