@@ -1,0 +1,116 @@
+"""Every command of the READMEs works as it stands, or is mapped here to what proves it."""
+
+import re
+import shlex
+import socket
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+from services.archive.keys import publish
+from services.cli.failures import Exit
+from support.archiving import KEY, Archiving
+from support.pit import ROOT, free_port_base, pit
+from support.whole_game import WholeGame
+
+PAGES = ("README.md", "deploy/README.md")
+GAME_NAME = re.compile(r"[0-9]{2}[a-z2-7]{20}")
+
+
+def commands() -> list[str]:
+    """Lines after `$ ` in the console blocks of all pages."""
+    found = []
+    for page in PAGES:
+        text = (ROOT / page).read_text()
+        for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+            lines = block.splitlines()
+            assert all(line.startswith("$ ") for line in lines), block
+            found += [line.removeprefix("$ ") for line in lines]
+    return found
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An archive with one finished game, as a demo leaves it."""
+    data = tmp_path_factory.mktemp("readme")
+    world = Archiving(data / "archive")
+    world.write(WholeGame(seed=3).played())
+    world.copy()
+    publish(KEY, data / "archive")
+    world.archive.close()
+    return {"PIT_DATA": str(data)}
+
+
+def made(line: str, _settings: dict[str, str]) -> None:
+    """`make` would run what the page says; the tiers themselves are run by whoever reads this."""
+    shown = subprocess.run(
+        ["make", "-n", *shlex.split(line)[1:]],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    expected = {"make demo": "/pit demo", "make test": "/pytest "}
+    assert expected[line] in shown.stdout
+
+
+def run(line: str, settings: dict[str, str]) -> None:
+    """On the game at hand instead of the one named."""
+    line = GAME_NAME.sub("00" + "a" * 20, line).replace("--speed 2", "--speed 10000")
+    done = pit(*shlex.split(line)[1:], settings=settings)
+    assert done.code == Exit.GOOD, done.err
+    assert done.out
+
+
+def accepted(line: str, _settings: dict[str, str]) -> None:
+    """All flags are understood, up to a port in use; `test_demo.py` plays the rest."""
+    base = free_port_base()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", base))
+        taken.listen()
+        refused = pit(*shlex.split(line)[1:], "--port-base", str(base))
+    assert refused.code == Exit.IN_USE, refused.err
+
+
+def configured(line: str, _settings: dict[str, str]) -> None:
+    """The process exists and asks for its settings; `test_demo.py` runs all four."""
+    refused = pit(*shlex.split(line)[1:])
+    assert refused.code == Exit.USAGE
+    assert "PIT_" in refused.err or "token" in refused.err
+
+
+def shell(line: str, _settings: dict[str, str]) -> None:
+    subprocess.run(["/bin/sh", "-c", line], check=True, capture_output=True)
+
+
+HOW: dict[str, Callable[[str, dict[str, str]], None]] = {
+    r"make (demo|test)": made,
+    r"\.venv/bin/pit (table|verify) .*": run,
+    r"\.venv/bin/pit demo .*": accepted,
+    r"\.venv/bin/pit serve .*": configured,
+    r"\.venv/bin/pit store init": configured,
+    r"export PIT_REDIS_URL=\S+": shell,
+    r"python3 -c .*": shell,
+}
+
+
+@pytest.mark.parametrize("line", commands())
+def test_command(line: str, settings: dict[str, str]) -> None:
+    how = [proof for pattern, proof in HOW.items() if re.fullmatch(pattern, line)]
+    assert how, f"nothing proves the command {line!r}"
+    how[0](line, settings)
+
+
+def test_links_lead_somewhere() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("[!.]*/**/*.md")]
+    assert len(pages) > 5
+    for page in pages:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.relative_to(ROOT)}: {target}"
+
+
+def test_the_licence_is_whole() -> None:
+    text = (ROOT / "LICENSE").read_text()
+    assert "Apache License" in text
+    assert "END OF TERMS AND CONDITIONS" in text
