@@ -14,6 +14,7 @@ from pit.v1 import play_pb2
 
 from engine import commands
 from engine.commands import NOBODY, SeatCommand
+from engine.limits import NONCE_BYTES, OFFER_LIMIT_MAX_MS, OFFER_LIMIT_MIN_MS
 from engine.rejections import Rejection
 from engine.value import value
 from services.gateway.convert.cards import Deck
@@ -21,7 +22,6 @@ from services.gateway.errors import Refused
 
 _CONTENT_BYTES: Final = 8
 _FIELDS: Final = struct.Struct(">BqQq?q").pack
-INT32_MAX: Final = 2**31 - 1
 
 
 def content_hash(data: bytes) -> int:
@@ -41,7 +41,11 @@ class Origin:
 
 def _ready(origin: Origin, command: play_pb2.Command) -> SeatCommand:
     ready = command.ready
-    layout = _FIELDS(1, command.round, ready.ready_for & 0xFFFF, 0, False, 0) + ready.nonce
+    if ready.ready_for < 0:
+        raise Refused(Rejection.WRONG_PURPOSE)
+    if len(ready.nonce) > NONCE_BYTES:
+        raise Refused(Rejection.NONCE_LENGTH)
+    layout = _FIELDS(1, command.round, ready.ready_for, 0, False, 0) + ready.nonce
     return commands.Ready(
         origin.seat,
         origin.attach,
@@ -63,6 +67,8 @@ def _offer(origin: Origin, command: play_pb2.Command) -> SeatCommand:
         directed_at = offer.directed_at
         if directed_at < 0:
             raise Refused(Rejection.DIRECTED_AT_NO_SEAT)
+    if offer.limit_ms < 0:
+        raise Refused(Rejection.LIMIT_RANGE, min_ms=OFFER_LIMIT_MIN_MS, max_ms=OFFER_LIMIT_MAX_MS)
     layout = _FIELDS(2, command.round, lot, directed_at, offer.immediate, offer.limit_ms)
     return commands.Offer(
         origin.seat,
@@ -107,6 +113,8 @@ def _ring_bell(origin: Origin, command: play_pb2.Command) -> SeatCommand:
 
 def _call(origin: Origin, command: play_pb2.Command) -> SeatCommand:
     phrase = command.call.phrase
+    if phrase < 0:
+        raise Refused(Rejection.NO_SUCH_PHRASE)
     return commands.Call(
         origin.seat,
         origin.attach,
@@ -114,7 +122,7 @@ def _call(origin: Origin, command: play_pb2.Command) -> SeatCommand:
         command.number,
         command.round,
         command.seen_seq,
-        content_hash(_FIELDS(5, command.round, phrase & 0xFFFFFFFF, 0, False, 0)),
+        content_hash(_FIELDS(5, command.round, phrase, 0, False, 0)),
         phrase,
     )
 
@@ -129,7 +137,11 @@ _KINDS: Final[dict[str, Callable[[Origin, Any], SeatCommand]]] = {
 
 
 def seat_command(origin: Origin, command: play_pb2.Command) -> SeatCommand:
-    """The engine's command. Raises `Refused` for what no table could ever accept."""
+    """The engine's command. Raises `Refused` for what no table could ever accept.
+
+    Everything negative is refused here: the log's decoder takes it for damage, and what is
+    damaged is set aside without an answer.
+    """
     kind = command.WhichOneof("kind")
     if kind is None:
         raise Refused.field("command.kind", "one of " + ", ".join(_KINDS))
