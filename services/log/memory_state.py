@@ -186,13 +186,13 @@ class State:
 
     def commands_after(self, shard: int, position: InPosition, count: int) -> list[InEntry]:
         after = parse_id(position.entry)
-        found = []
+        own, later = [], []
         for entry_id, body in self.shards[shard].commands:
             if entry_id == position.entry and position.done:
-                found.append(InEntry(entry_id, body, position.done))
-            elif parse_id(entry_id) > after and len(found) < count + bool(position.done):
-                found.append(InEntry(entry_id, body, 0))
-        return found
+                own.append(InEntry(entry_id, body, position.done))
+            elif parse_id(entry_id) > after:
+                later.append(InEntry(entry_id, body, 0))
+        return own + later[:count]
 
     def out_after(self, shard: int, out_id: str, count: int) -> list[OutEntry]:
         after = parse_id(out_id)
