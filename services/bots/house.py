@@ -158,4 +158,11 @@ class House:
     def _start(self, coroutine: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        """A bot that fails is a bug of ours: it is said aloud and counted, the others play on."""
+        self._tasks.discard(task)
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            log.error("bot_failed", exc_info=failure)
+            self.statistics.failed(failure)

@@ -73,8 +73,6 @@ class Statistics:
             case "round_void":
                 self._counts["rounds"] += 1
                 self._counts["voids"] += 1
-            case "dealt" if event.dealt.round == 1:
-                self._counts["games_started"] += 1
             case "game_ended":
                 self._counts["games_finished"] += 1
                 table.ended_at = time.monotonic()
@@ -102,6 +100,10 @@ class Statistics:
         if not expected and not isinstance(end, Left | Superseded):
             self._errors[str(end)] += 1
 
+    def failed(self, failure: BaseException) -> None:
+        """A bot ended by a fault of its own, or of the exchange: a gap in the events, say."""
+        self._errors[type(failure).__name__] += 1
+
     # ------------------------------------------------------------------ what is asked
 
     def report(self, log_us: int) -> dict[str, object]:
@@ -109,8 +111,8 @@ class Statistics:
         now = time.monotonic()
         self._drop_ended(now)
         names = (
-            "commands", "offers", "trades", "corners", "rounds", "voids", "games_started",
-            "games_finished", "unknown", "undone",
+            "commands", "offers", "trades", "corners", "rounds", "voids", "games_finished",
+            "unknown", "undone",
         )  # fmt: skip
         return {
             "at_ms": int(time.time() * 1000),

@@ -10,6 +10,7 @@ async with Exchange(["127.0.0.1:7700"]) as exchange:
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Sequence
 from typing import Final, Self, TypeVar
 
@@ -34,8 +35,8 @@ from services.client.seat import SeatSession
 from services.client.stream import SeatStream
 
 CALL_TIMEOUT_S: Final = 5.0
-CALL_TRIES: Final = 8
-"""Of a short call that found no gateway or no owner: with the backoff about 15 s."""
+CALL_PATIENCE_S: Final = 20.0
+"""How long a short call that found no gateway or no owner is tried again: several takeovers."""
 
 Request = TypeVar("Request", bound=Message)
 Response = TypeVar("Response", bound=Message)
@@ -172,14 +173,6 @@ class Exchange:
         )
         return Place(joined.table.name, joined.seat, joined.seat_token)
 
-    async def my_seats(self) -> list[Place]:
-        """The seats we hold, to come back to."""
-        request = lobby_pb2.ListMySeatsRequest()
-        listed = await self._call(
-            lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).ListMySeats, request
-        )
-        return [Place(one.table, one.seat, one.seat_token) for one in listed.seats]
-
     async def start_table(self, table: str) -> None:
         """Start with the seats taken so far; the table's owner only."""
         request = lobby_pb2.StartTableRequest(table=table, request_id=os.urandom(16))
@@ -212,6 +205,7 @@ class Exchange:
         that was used up by a lost answer only means to sign in again.
         """
         backoff = Backoff()
+        gives_up_at = time.monotonic() + CALL_PATIENCE_S
         while True:
             connection = self.channels.unary()
             metadata = (
@@ -227,7 +221,7 @@ class Exchange:
                     raise refused(error) from error
                 if code == StatusCode.UNAVAILABLE:
                     self.channels.failed(connection.target)
-                if backoff.attempts + 1 >= CALL_TRIES:
+                if time.monotonic() > gives_up_at:
                     raise refused(error) from error
                 await asyncio.sleep(backoff.delay_s(details_of(error)[1]))
 
