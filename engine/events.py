@@ -178,7 +178,8 @@ class Dealt:
     suits: tuple[int, ...]
     """Lanes of the commodities in play."""
     hands: tuple[int | None, ...]
-    """Packed cards by seat; private: each seat knows its own. 0 for a seat that does not play."""
+    """Packed cards by seat; private: each seat knows its own. `NO_CARDS`, for all to see, for a
+    seat that does not play."""
     opens_at_ms: int
     at_ms: int
 

@@ -196,7 +196,7 @@ def _what_follows(
     next_deal_at_ms = now_ms + NEXT_DEAL_MS
     if table.tied:
         if winner in table.tied or table.sudden >= SUDDEN_DEATH_MAX:
-            return _sudden_end(table, winner, totals, now_ms)
+            return _sudden_end(table, winner, deltas, totals, now_ms)
         return committed(table, chance, next_deal_at_ms, table.tied)
     if winner != NOBODY and totals[winner] >= rules.target:
         return _ended(table, End.WON, [(total,) for total in totals], totals, now_ms)
@@ -227,15 +227,17 @@ def _rank_keys(
     return keys
 
 
-def _sudden_end(table: Table, winner: int, totals: Sequence[int], now_ms: int) -> GameEnded:
+def _sudden_end(
+    table: Table, winner: int, deltas: Sequence[int], totals: Sequence[int], now_ms: int
+) -> GameEnded:
     """The tied seats come first: the one that cornered alone, or all of them together."""
     decided = winner in table.tied
     keys: list[tuple[int, ...] | None] = []
-    for index, total in enumerate(totals):
+    for index, key in enumerate(_rank_keys(table, winner, deltas, totals)):
         if index in table.tied:
             keys.append((2,) if decided and index == winner else (1,))
         else:
-            keys.append((0, total))
+            keys.append(None if key is None else (0, *key))
     return _ended(table, End.ROUNDS_PLAYED if decided else End.SHARED, keys, totals, now_ms)
 
 

@@ -6,12 +6,14 @@ from typing import Any
 
 from engine import commands as c
 from engine import events as e
+from engine.cards import DECKS, ONE, counts, size
 from engine.check import check
 from engine.commands import NOBODY, AbsentPolicy, Purpose, Visibility
 from engine.decide import decide
 from engine.evolve import evolve
 from engine.rejections import Rejection
 from engine.rules import PRESETS, Rules
+from engine.shown import Phase
 from engine.table import Table
 
 START_MS = 1_000_000
@@ -26,6 +28,8 @@ class Playing:
         self.random = random.Random(seed)
         self.table = Table("00aaaaaaaaaaaaaaaaaaaa")
         self.now_ms = START_MS
+        self.answer: Any = None
+        """The newest answer."""
         self.items: list[e.Event | e.Note] = []
         """All that was recorded, in order."""
         self.requests = 0
@@ -53,7 +57,7 @@ class Playing:
         """The seat's next command; its own fields by name, the common ones filled in."""
         events, answer = self.give(self.command(kind, seat, **fields))
         self.answer = answer
-        return events if not answer.rejection else Rejection(answer.rejection)
+        return list(events) if not answer.rejection else Rejection(answer.rejection)
 
     def command(self, kind: Callable[..., c.SeatCommand], seat: int, **fields: Any) -> Any:
         place = self.table.seats[seat]
@@ -91,7 +95,7 @@ class Playing:
         common = {"request": self.requests.to_bytes(16, "big"), "content": self.requests}
         events, answer = self.give(kind(**{**common, "person": person, **fields}))
         self.answer = answer
-        return events if not answer.rejection else Rejection(answer.rejection)
+        return list(events) if not answer.rejection else Rejection(answer.rejection)
 
     def open_table(self, person: str = "p0", **fields: Any) -> Any:
         plain = {
@@ -155,22 +159,73 @@ class Playing:
             self.ready(seat, Purpose.START, bytes([seat]) * 16)
         return self
 
-    def trading(self, hands: list[int] | None = None, **opening: Any) -> "Playing":
-        """The exchange is open; `hands` replace what was dealt, by an altered deal."""
+    def trading(self, held: dict[int, str] | None = None, **opening: Any) -> "Playing":
+        """The exchange is open; seats named in `held` have at least those cards."""
         self.dealt(**opening)
-        if hands is not None:
-            self.rig(hands)
+        if held is not None:
+            self.rig(held)
+        return self.opened()
+
+    def opened(self) -> "Playing":
         self.wait(max(self.table.opens_at_ms - self.now_ms, 0))
         return self
 
-    def rig(self, hands: list[int]) -> None:
-        """Give the seats these hands, as a deal might have."""
-        for seat, hand in zip(self.table.seats, hands, strict=True):
+    def rig(self, held: dict[int, str]) -> None:
+        """A deal in which these seats hold these cards, "8 wheat, bull"; the rest goes round.
+
+        With Bull and Bear the first two seats hold ten cards: the last one was the dealer.
+        """
+        table = self.table
+        table.dealer = self.size - 1
+        hands = [self.cards(held.get(seat, "")) for seat in range(self.size)]
+        rest = [lane for lane in table.suits for _ in range(9)]
+        if self.rules.bull_and_bear:
+            rest += [8, 9]
+        for hand in hands:
+            for lane, number in enumerate(counts(hand)):
+                for _ in range(number):
+                    rest.remove(lane)
+        room = [
+            9 + (self.rules.bull_and_bear and seat < 2) - size(h) for seat, h in enumerate(hands)
+        ]
+        for turn in range(10 * self.size):
+            seat = turn % self.size
+            if room[seat] > 0:
+                hands[seat] += ONE[rest.pop(0)]
+                room[seat] -= 1
+        for seat, hand in zip(table.seats, hands, strict=True):
             seat.hand = hand
-        check(self.table)
+        check(table)
+
+    def cards(self, words: str) -> int:
+        """Packed cards: "2 wheat, bull"."""
+        names = [name for name, _ in DECKS[self.rules.deck]]
+        packed = 0
+        for part in filter(None, words.split(", ")):
+            number, _, name = part.rpartition(" ")
+            lane = {"bull": 8, "bear": 9}.get(name)
+            packed += int(number or 1) * ONE[names.index(name) if lane is None else lane]
+        return packed
+
+    def hand(self, seat: int) -> int:
+        return self.table.seats[seat].hand
+
+    def scores(self) -> list[int]:
+        return [seat.score for seat in self.table.seats]
+
+    def corner(self, seat: int) -> Any:
+        """End the round at once: the seat is given nine of the best suit, and rings."""
+        if self.table.phase != Phase.OPEN:
+            self.opened()
+        self.rig({seat: "9 " + DECKS[self.rules.deck][0][0]})
+        return self.ring(seat, 0)
 
     def next_round(self) -> "Playing":
         for seat in range(self.size):
             self.ready(seat, Purpose.NEXT)
-        self.wait(max(self.table.opens_at_ms - self.now_ms, 0))
-        return self
+        return self.opened()
+
+
+def kinds(events: Any) -> list[str]:
+    """Names of the events' types."""
+    return [type(event).__name__ for event in events]
