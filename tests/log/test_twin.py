@@ -209,5 +209,5 @@ def compare(fresh: Callable[[], Backend], seed: int) -> None:
     for number, (one, other) in enumerate(zip(real, twin, strict=True)):
         assert one == other, f"seed {seed}, line {number}"
     done = "\n".join(real)
-    assert done.count("commit: None") >= 10, "enough of it went well"
+    assert done.count("commit: None") >= 5, "enough of it went well"
     assert done.count("refused") >= 10, "and enough did not"
