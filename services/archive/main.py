@@ -4,6 +4,7 @@ import os
 import signal
 from threading import Event
 from types import FrameType
+from typing import Final
 
 import structlog
 
@@ -14,8 +15,13 @@ from services.archive.directory import ArchiveBusy, DirectoryArchive
 from services.log.redis import RedisReaderLog
 from services.settings import Settings
 
-NICE = 5
+NICE: Final = 5
 """Players come first: the log keeps what the archive has not copied yet."""
+
+EXIT_STORE: Final = 3
+"""The store's history is not the one that was copied."""
+EXIT_BUSY: Final = 7
+"""Another archiver writes to the same directory."""
 
 log = structlog.get_logger()
 
@@ -39,7 +45,7 @@ def run(settings: Settings) -> int:
         archive = DirectoryArchive(root, writing=True)
     except ArchiveBusy as error:
         log.error("archive_busy", reason=str(error))
-        return 1
+        return EXIT_BUSY
     keys.publish(key, root)
     source = RedisReaderLog(settings.redis_url)
     try:
@@ -51,7 +57,7 @@ def run(settings: Settings) -> int:
         Archiver(copiers, archive, settings.archive_days).run(stop)
     except HistoryLost as error:
         log.error("history_lost", reason=str(error))
-        return 1
+        return EXIT_STORE
     finally:
         source.close()
         archive.close()

@@ -22,6 +22,8 @@ from services.client.exchange import Exchange
 from services.settings import Settings
 
 REPORT_S: Final = 1.0
+EXIT_REFUSED: Final = 3
+"""No gateway can be reached, or it will not have us."""
 PACES: Final = {"human": HUMAN, "max": MAX}
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -38,7 +40,7 @@ def run(
     rules: str = "blitz",
     seats: int = 4,
 ) -> int:
-    """Play until SIGTERM or SIGINT. Exit code 0; 1 when the gateway refuses us; 2 for wrong use.
+    """Play until SIGTERM or SIGINT. Exit code 0; 3 when the gateway refuses us; 2 for wrong use.
 
     `targets` are gateways (`settings.gateway_target` if none). With `keep_tables` the process
     opens so many tables for its bots, and another one whenever a game has ended.
@@ -102,7 +104,7 @@ async def _first_end(work: list[asyncio.Task[Any]]) -> int:
             failure = task.exception()
             if isinstance(failure, ClientError):
                 log.error("bots_stopped", reason=str(failure))
-                return 1
+                return EXIT_REFUSED
             if failure is not None:
                 raise failure
     return 0

@@ -21,7 +21,7 @@ MEANINGS = {
     Exit.GOOD: "done, and every check held",
     Exit.BUG: "a fault of ours; the traceback says where",
     Exit.USAGE: "wrong arguments, or a PIT_* variable that is unknown or wrong",
-    Exit.UNREACHABLE: "the store cannot be reached, or is not a store of this exchange",
+    Exit.UNREACHABLE: "store or gateway cannot be reached, or is not one of this exchange",
     Exit.CHECK_FAILED: "verify found something, or the demo's play did not meet its checks",
     Exit.NOT_FOUND: "no such game or table",
     Exit.IN_USE: "a port or a directory is in use by another process",

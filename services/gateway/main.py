@@ -26,7 +26,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 EXIT_CONFIGURATION: Final = 2
 EXIT_STORE: Final = 3
 """The store is not the one this process was started on, was never set up, or cannot be reached."""
-EXIT_ADDRESS: Final = 4
+EXIT_ADDRESS: Final = 7
 """The address is taken."""
 EXIT_FORCED: Final = 130
 """A second signal: ended without a word to the clients."""
