@@ -5,40 +5,40 @@ the same (owner, counter) for one lease time of its own monotonic clock. No serv
 so none can be wrong.
 """
 
-from typing import Final
+from collections.abc import Hashable
+from typing import Final, Generic, TypeVar
 
-from services.log.port import Lease
+LEASE_MS: Final = 1_500
+"""A lease standing still this long, by the watcher's own clock, may be taken. Short enough that
+play goes on within three seconds, long enough that a slow fsync does not cost a shard."""
+LOOK_MS: Final = 250
+"""How often leases are looked at, and once more when one runs out. A lease may have moved just
+after a look: at most this is lost."""
+RENEW_MS: Final = 400
+"""A quiet shard's counter is raised this often: thrice within a lease time, and often enough for
+renewals that each take 0.6 of it."""
 
-LEASE_S: Final = 1.5
-"""How long a counter must stand still. Long enough for a slow fsync or a full garbage collection
-of a healthy holder, short enough that a table waits less than three seconds."""
-LOOK_S: Final = 0.25
-"""How often contenders look. A lease may change just after a look: at most this is lost."""
-RENEW_S: Final = 0.4
-"""How often a holder without commits raises the counter: thrice within a lease time, with room
-for renewals that take 0.6 of it."""
+assert LOOK_MS * 2 < LEASE_MS
+assert RENEW_MS * 3 < LEASE_MS
+assert RENEW_MS + 0.6 * LEASE_MS < LEASE_MS
 
-assert LOOK_S < LEASE_S / 2
-assert RENEW_S + 0.6 * LEASE_S < LEASE_S
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 
-class LeaseWatch:
-    """What one contender has seen of the lease of one shard."""
+class Watch(Generic[K, V]):
+    """How long each of several things has not changed, by the watcher's own clock."""
 
-    def __init__(self, lease_s: float = LEASE_S) -> None:
-        self._lease_s = lease_s
-        self._seen: Lease | None = None
-        self._since_s = 0.0
+    def __init__(self) -> None:
+        self._seen: dict[K, tuple[V, float]] = {}
 
-    def look(self, lease: Lease | None, now_s: float) -> bool:
-        """Note the lease as it is at monotonic time `now_s`; whether it may be taken now.
+    def still_ms(self, key: K, content: V, monotonic_s: float) -> float:
+        """How long `key` has been seen with this very content."""
+        known = self._seen.get(key)
+        if known is None or known[0] != content:
+            self._seen[key] = (content, monotonic_s)
+            return 0.0
+        return (monotonic_s - known[1]) * 1000
 
-        A missing or released lease may be taken at once.
-        """
-        if lease is None:
-            self._seen = None
-            return True
-        if lease != self._seen:
-            self._seen, self._since_s = lease, now_s
-            return False
-        return now_s - self._since_s >= self._lease_s
+    def forget(self, key: K) -> None:
+        self._seen.pop(key, None)

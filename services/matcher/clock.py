@@ -1,6 +1,6 @@
 """Log time: the time in which a shard's tables live."""
 
-from services.matcher.limits import LEASE_MS
+from services.log.lease import LEASE_MS
 
 
 class LogClock:

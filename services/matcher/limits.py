@@ -2,13 +2,8 @@
 
 from typing import Final
 
-LEASE_MS: Final = 1_500
-"""A lease standing still this long, by the watcher's own clock, may be taken. Short enough that
-play goes on within three seconds, long enough that a slow fsync does not cost a shard."""
-RENEW_MS: Final = 400
-"""A quiet shard's counter is raised this often: three tries within one lease time."""
-LOOK_MS: Final = 250
-"""How often leases and other matchers are looked at, and once more when a lease runs out."""
+from services.log.lease import RENEW_MS
+
 BEYOND_SHARE_MS: Final = 500
 """A shard still without an owner after this long is taken even beyond the fair share."""
 
@@ -46,6 +41,5 @@ LINGER_FROM_PER_S: Final = 500.0
 LINGER_FULL_PER_S: Final = 2_500.0
 """Below the first rate a turn a command costs little; at the second it would cost half a core."""
 
-assert RENEW_MS * 3 < LEASE_MS
 assert BLOCK_MS < RENEW_MS
 assert TURN_BYTES_MAX < 64 * 1024

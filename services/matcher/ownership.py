@@ -8,6 +8,7 @@ import structlog
 
 from engine.state import dump
 from services.log.codec import pack_table
+from services.log.lease import LOOK_MS, RENEW_MS
 from services.log.port import (
     Damaged,
     Fenced,
@@ -24,8 +25,6 @@ from services.log.port import (
 from services.matcher.crash import CrashPoints
 from services.matcher.limits import (
     KEEP_OUT_MS,
-    LOOK_MS,
-    RENEW_MS,
     SNAPSHOT_EVENTS,
     SNAPSHOT_MS,
     TURN_COMMANDS_MAX,

@@ -4,36 +4,16 @@ Every matcher says in the store that it lives and watches the others' counters b
 monotonic clock. From the names of those alive, sorted, each knows everybody's fair share.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Final, Generic, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from engine.value import value
+from services.log.lease import LEASE_MS, LOOK_MS, Watch
 from services.log.port import Lease
-from services.matcher.limits import BEYOND_SHARE_MS, LEASE_MS, LOOK_MS
+from services.matcher.limits import BEYOND_SHARE_MS
 
 FORGET_MS: Final = 30_000
 """A matcher silent this long is taken out of the list by whoever sees it."""
-
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
-
-class Watch(Generic[K, V]):
-    """How long each of several things has not changed, by the watcher's own clock."""
-
-    def __init__(self) -> None:
-        self._seen: dict[K, tuple[V, float]] = {}
-
-    def still_ms(self, key: K, content: V, monotonic_s: float) -> float:
-        """How long `key` has been seen with this very content."""
-        known = self._seen.get(key)
-        if known is None or known[0] != content:
-            self._seen[key] = (content, monotonic_s)
-            return 0.0
-        return (monotonic_s - known[1]) * 1000
-
-    def forget(self, key: K) -> None:
-        self._seen.pop(key, None)
 
 
 @value

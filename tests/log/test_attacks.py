@@ -3,7 +3,7 @@
 import pytest
 
 from services.log.chain import NOTHING, Verdict, held, take
-from services.log.lease import LeaseWatch
+from services.log.lease import LEASE_MS, LOOK_MS, Watch
 from services.log.memory import MemoryStore
 from services.log.port import Fenced, Lease, Unclear
 from support.stores import Backend, MemoryBackend
@@ -151,10 +151,10 @@ def test_a_late_release_takes_nothing_from_the_next_owner(backend: Backend, turn
 
 def test_a_zombie_is_fenced_in_all_it_does(backend: Backend, turns: Turns):
     """F09, F10: it stops for two lease times; whoever watched takes over; it goes on."""
-    heir, watch = Turns(backend.owner()), LeaseWatch()
+    heir, watch = Turns(backend.owner()), Watch[int, Lease | None]()
     now_s = 0.0
-    while not watch.look(heir.log.leases([1])[0], now_s):
-        now_s += 0.25
+    while watch.still_ms(1, heir.log.leases([1])[0], now_s) < LEASE_MS:
+        now_s += LOOK_MS / 1000
     assert heir.acquire(heir.log.leases([1])[0]) is not None
     heir.turn((A, b"by the heir"))
     before = backend.contents(1)

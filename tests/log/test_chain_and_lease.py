@@ -1,7 +1,7 @@
 """The two pure parts: following a history, and watching a lease."""
 
 from services.log.chain import NOTHING, Held, Verdict, check, follows, held, take
-from services.log.lease import LEASE_S, LOOK_S, LeaseWatch
+from services.log.lease import LEASE_MS, Watch
 from services.log.port import START, Lease, OutEntry
 
 
@@ -38,39 +38,37 @@ def test_a_reader_takes_what_follows_and_stops_at_the_first_that_does_not():
     assert take(held(FIRST), []) == ([], held(FIRST), Verdict.ACCEPT)
 
 
-def test_a_lease_may_be_taken_after_standing_still_for_one_lease_time():
-    watch, lease = LeaseWatch(), Lease(b"A", 7)
-    assert not watch.look(lease, 100.0)
-    assert not watch.look(lease, 100.0 + LEASE_S - 0.001)
-    assert watch.look(lease, 100.0 + LEASE_S)
+def still_ms(watch: Watch[int, Lease], lease: Lease, now_s: float) -> float:
+    return watch.still_ms(1, lease, now_s)
+
+
+def test_a_lease_is_watched_standing_still():
+    watch, lease = Watch[int, Lease](), Lease(b"A", 7)
+    assert still_ms(watch, lease, 100.0) == 0
+    assert still_ms(watch, lease, 101.0) == 1_000
+    assert still_ms(watch, lease, 100.0 + LEASE_MS / 1000) == LEASE_MS
 
 
 def test_whatever_moves_starts_the_watch_anew():
-    watch = LeaseWatch()
-    assert not watch.look(Lease(b"A", 1), 0.0)
-    assert not watch.look(Lease(b"A", 2), 1.4), "the counter"
-    assert not watch.look(Lease(b"B", 2), 2.8), "the holder"
-    assert not watch.look(Lease(b"B", 2), 4.2)
-    assert watch.look(Lease(b"B", 2), 4.3)
+    watch = Watch[int, Lease]()
+    still_ms(watch, Lease(b"A", 1), 0.0)
+    assert still_ms(watch, Lease(b"A", 2), 1.4) == 0, "the counter"
+    assert still_ms(watch, Lease(b"B", 2), 2.8) == 0, "the holder"
+    assert still_ms(watch, Lease(b"B", 2), 4.3) == 1_500
 
 
-def test_a_missing_lease_may_be_taken_at_once_and_ends_the_watch():
-    watch = LeaseWatch()
-    assert watch.look(None, 0.0)
-    assert not watch.look(Lease(b"A", 1), 0.1)
-    assert watch.look(None, 0.2)
-    assert not watch.look(Lease(b"A", 1), 100.0), "seen again only now"
+def test_leases_are_watched_each_for_itself():
+    watch = Watch[int, Lease]()
+    watch.still_ms(1, Lease(b"A", 1), 0.0)
+    watch.still_ms(2, Lease(b"A", 1), 1.0)
+    assert watch.still_ms(1, Lease(b"A", 1), 2.0) == 2_000
+    assert watch.still_ms(2, Lease(b"A", 1), 2.0) == 1_000
+    watch.forget(1)
+    assert watch.still_ms(1, Lease(b"A", 1), 3.0) == 0
 
 
 def test_a_contender_that_slept_has_not_watched():
     """It saw the lease once, long ago, and once now: the pair must be the same both times."""
-    watch = LeaseWatch()
-    assert not watch.look(Lease(b"A", 1), 0.0)
-    assert not watch.look(Lease(b"A", 50), 60.0)
-
-
-def test_a_dead_owner_is_replaced_within_lease_time_and_two_looks():
-    watch, now_s = LeaseWatch(), 0.0
-    while not watch.look(Lease(b"A", 1), now_s):
-        now_s += LOOK_S
-    assert now_s <= LEASE_S + 2 * LOOK_S
+    watch = Watch[int, Lease]()
+    still_ms(watch, Lease(b"A", 1), 0.0)
+    assert still_ms(watch, Lease(b"A", 50), 60.0) == 0
