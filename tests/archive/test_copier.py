@@ -8,7 +8,7 @@ import pytest
 from engine.events import AttachRefused, Record
 from services.archive.directory import ArchiveBusy, DirectoryArchive
 from services.archive.frames import Head, Kept, Seal, Spoiled, Undone
-from services.log.memory import MemoryReaderLog
+from services.log.memory import MemoryOwnerLog, MemoryReaderLog
 from support.archiving import Archiving
 from support.whole_game import GAME, ShardWriter, WholeGame
 
@@ -142,7 +142,7 @@ def test_what_the_store_lost_is_undone(
     told = MemoryReaderLog(archiving.store).archived_up_to(0)
     archiving.store.lose_tail(lost + 1)  # the archive's position and the last commits
     MemoryReaderLog(archiving.store).archived(0, told)
-    archiving.writer = ShardWriter(archiving.store, b"the next owner!!")
+    archiving.writer = ShardWriter(MemoryOwnerLog(archiving.store), b"the next owner!!")
     archiving.write(game, 30 - lost)
     if restarted:
         archiving.copier = archiving.new_copier()

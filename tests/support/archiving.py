@@ -10,7 +10,7 @@ from services.archive.copier import ShardCopier
 from services.archive.directory import DirectoryArchive
 from services.archive.frames import Digest, Frame, Head, Kept, Seal
 from services.archive.source import find
-from services.log.memory import MemoryReaderLog, MemoryStore
+from services.log.memory import MemoryOwnerLog, MemoryReaderLog, MemoryStore
 from support.whole_game import GAME, ShardWriter, WholeGame
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
@@ -23,7 +23,7 @@ class Archiving:
 
     def __init__(self, root: Path) -> None:
         self.store = MemoryStore(shards=1)
-        self.writer = ShardWriter(self.store)
+        self.writer = ShardWriter(MemoryOwnerLog(self.store))
         self.archive = DirectoryArchive(root, writing=True)
         self.copier = self.new_copier()
 

@@ -8,8 +8,7 @@ from engine.events import Event, Note, Record
 from engine.rules import Rules
 from engine.shown import Phase
 from services.log.codec import pack_record
-from services.log.memory import MemoryOwnerLog, MemoryStore
-from services.log.port import START, Commit
+from services.log.port import START, Commit, OwnerLog
 from support.playing import Playing
 
 GAME = "00aaaaaaaaaaaaaaaaaaaa"
@@ -61,7 +60,8 @@ class WholeGame(Playing):
             if not self.swap(seat, lane, spare):
                 self.swap_blocker(seat, lane)
         self.now_ms += 400
-        assert isinstance(self.ring(seat, lane), tuple)
+        self.ring(seat, lane)
+        assert not self.answer.rejection
 
     def blocks(self) -> bool:
         return self.rules.bear_blocks
@@ -91,10 +91,10 @@ class WholeGame(Playing):
 
 
 class ShardWriter:
-    """An owner that writes given records to shard 0 of a store in memory."""
+    """An owner that writes given records to shard 0."""
 
-    def __init__(self, store: MemoryStore, nonce: bytes = NONCE) -> None:
-        self._log = MemoryOwnerLog(store)
+    def __init__(self, log: OwnerLog, nonce: bytes = NONCE) -> None:
+        self._log = log
         self._nonce = nonce
         lease = self._log.leases([0])[0]
         acquired = self._log.acquire(0, nonce, lease)
