@@ -41,10 +41,6 @@ def follows(before: Held, entry: OutEntry) -> bool:
     return entry.before_id == before.id and entry.before_nonce == before.nonce
 
 
-def check(before: Held, entry: OutEntry) -> Verdict:
-    return Verdict.ACCEPT if follows(before, entry) else Verdict.RESET
-
-
 def take(before: Held, entries: Iterable[OutEntry]) -> tuple[list[OutEntry], Held, Verdict]:
     """The entries that follow one another from what is held; what is held then; `RESET` where
     the next one did not follow."""
