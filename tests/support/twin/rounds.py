@@ -1,0 +1,455 @@
+"""A round from the deal to the score, and the end of a game, from the rule book."""
+
+from collections.abc import Callable
+from hashlib import sha256
+
+from engine.cards import DECKS
+from engine.commands import NOBODY, Purpose, Ready, RingBell, Start
+from engine.events import (
+    Absence,
+    BellRefused,
+    BotWanted,
+    Committed,
+    Cornered,
+    Dealt,
+    End,
+    ExchangeOpened,
+    GameEnded,
+    ReadyGiven,
+    RoundScored,
+    RoundVoid,
+    SeatsDropped,
+    Why,
+)
+from engine.rejections import Rejection
+from engine.rules import NextDealer, VoidPenalty
+from engine.shown import Phase
+
+from . import presence
+from .cards import BEAR, BULL, corner_in, corner_pays, from_packed, penalty, to_packed
+from .deal import deal as draw
+from .refused import Refused
+from .table import Chair, Twin
+from .trading import check_round_is_open, end_offer
+
+Chance = Callable[[int], bytes]
+
+NEXT_DEAL_MS = 8_000
+SEED_BYTES = 48
+NONCE_BYTES = 16
+NO_NONCE = bytes(NONCE_BYTES)
+VOIDS_TO_STALL = 3
+SUDDEN_DEATH_ROUNDS = 2
+
+
+def commit(twin: Twin, number: int, next_deal_at_ms: int, chance: Chance) -> None:
+    """The server binds itself to the seed of the coming deal."""
+    twin.seed = chance(SEED_BYTES)
+    twin.commitment = sha256(twin.seed).digest()
+    twin.next_deal_at_ms = next_deal_at_ms
+    twin.say(Committed(number, twin.commitment, twin.seed, next_deal_at_ms, tuple(twin.tied)))
+
+
+# ------------------------------------------------------------------ readiness
+
+
+def ready(twin: Twin, command: Ready, now_ms: int, chance: Chance) -> None:
+    check_ready(twin, command)
+    chair = twin.chairs[command.seat]
+    chair.ready.add(command.purpose)
+    if command.nonce:
+        chair.nonce = command.nonce
+    twin.say(ReadyGiven(command.seat, command.purpose, command.nonce))
+    if twin.phase == Phase.SORTING and all_sorted(twin):
+        open_exchange(twin, now_ms)
+    elif (twin.phase == Phase.BETWEEN and all_want_next(twin)) or (
+        twin.phase == Phase.SEATING and all_want_to_start(twin)
+    ):
+        deal(twin, now_ms)
+
+
+def check_ready(twin: Twin, command: Ready) -> None:
+    if command.purpose not in (Purpose.START, Purpose.OPEN, Purpose.NEXT):
+        raise Refused(Rejection.WRONG_PURPOSE)
+    lengths = (0,) if command.purpose == Purpose.OPEN else (0, NONCE_BYTES)
+    if len(command.nonce) not in lengths:
+        raise Refused(Rejection.NONCE_LENGTH)
+    if twin.phase == Phase.CLOSED:
+        raise Refused(Rejection.TABLE_CLOSED)
+    if command.purpose == Purpose.START and twin.round > 0:
+        raise Refused(Rejection.ALREADY_STARTED)
+    if command.purpose != Purpose.START and twin.phase == Phase.SEATING:
+        raise Refused(Rejection.NOT_STARTED)
+    if command.round != twin.round:
+        raise Refused(Rejection.STALE_ROUND, twin.round)
+    waiting = {
+        Purpose.START: Phase.SEATING,
+        Purpose.OPEN: Phase.SORTING,
+        Purpose.NEXT: Phase.BETWEEN,
+    }
+    if twin.phase != waiting[Purpose(command.purpose)]:
+        raise Refused(Rejection.NOT_NOW)
+    if command.purpose in twin.chairs[command.seat].ready:
+        raise Refused(Rejection.NOT_NOW)
+
+
+def all_want_to_start(twin: Twin) -> bool:
+    """Whether every seat is taken and has said it is ready."""
+    return all(chair.person and Purpose.START in chair.ready for chair in twin.chairs)
+
+
+def all_sorted(twin: Twin) -> bool:
+    """Whether the exchange may open before the end of the pause."""
+    return twin.rules.opens_when_sorted and all_present_are(twin, Purpose.OPEN)
+
+
+def all_want_next(twin: Twin) -> bool:
+    return all_present_are(twin, Purpose.NEXT)
+
+
+def all_present_are(twin: Twin, purpose: Purpose) -> bool:
+    """Whether all who are there have said they are ready. Nobody there: nobody said so."""
+    present = [chair for chair in twin.chairs if presence.may_act_at_once(chair)]
+    return bool(present) and all(purpose in chair.ready for chair in present)
+
+
+# ------------------------------------------------------------------ start and deal
+
+
+def start(twin: Twin, command: Start, now_ms: int, chance: Chance) -> None:
+    if twin.phase in (Phase.ENDED, Phase.CLOSED):
+        raise Refused(Rejection.TABLE_CLOSED)
+    if command.person != twin.owner:
+        raise Refused(Rejection.NOT_OWNER)
+    if twin.phase != Phase.SEATING:
+        raise Refused(Rejection.ALREADY_STARTED)
+    assert twin.opening is not None
+    taken = [seat for seat, chair in enumerate(twin.chairs) if chair.person]
+    least = 0 if twin.opening.for_bots else twin.rules.seats_min
+    if len(taken) < least:
+        raise Refused(Rejection.TOO_FEW_PLAYERS, least)
+    empty = [seat for seat, chair in enumerate(twin.chairs) if not chair.person]
+    if twin.opening.bots:
+        for seat in empty:
+            twin.chairs[seat].bot_wanted = True
+            twin.say(BotWanted(seat))
+    elif empty:
+        for seat in empty:
+            twin.chairs[seat].dropped = True
+        twin.say(SeatsDropped(tuple(empty)))
+    deal(twin, now_ms)
+
+
+def suits_in_play(twin: Twin) -> list[str]:
+    """As many commodities as players: those listed, else the most valuable ones."""
+    names = [name for name, _ in DECKS[twin.rules.deck]]
+    if twin.rules.suits:
+        names = [name for name in names if name in twin.rules.suits]
+    return names[: len(twin.playing())]
+
+
+def deal(twin: Twin, now_ms: int) -> None:
+    rules = twin.rules
+    first = twin.round == 0
+    twin.suits = suits_in_play(twin)
+    names = [name for name, _ in DECKS[rules.deck]]
+    lanes = tuple(names.index(name) for name in twin.suits)
+    twin.drawn_with = [chair.nonce or NO_NONCE for chair in twin.chairs]
+    twin.dealer, hands = draw(
+        rules, twin.seed, twin.drawn_with, twin.suits, twin.playing(), next_dealer(twin)
+    )
+    twin.round += 1
+    twin.phase = Phase.SORTING
+    twin.opens_at_ms = now_ms + rules.sorting_pause_s * 1_000
+    twin.next_deal_at_ms = 0
+    for seat, chair in enumerate(twin.chairs):
+        chair.hand = hands.get(seat, [])
+        chair.ready = set()
+        chair.nonce = b""
+        chair.last_trade_seq = 0
+        chair.bell_locked_until_ms = 0
+        chair.idle_ms = 0
+        chair.acted_at_ms = now_ms
+    packed = tuple(to_packed(rules, chair.hand) for chair in twin.chairs)
+    twin.say(Dealt(twin.round, twin.dealer, lanes, packed, twin.opens_at_ms, now_ms))
+    if first:
+        for seat, chair in enumerate(twin.chairs):
+            if chair.person and not chair.connected:
+                presence.go_away(twin, seat, Absence.STREAM_LOST, now_ms)
+
+
+def next_dealer(twin: Twin) -> int | None:
+    """Who deals now; `None` where the first deal draws it."""
+    if twin.round == 0:
+        return None
+    if twin.voids_running:
+        return twin.dealer
+    if twin.rules.next_dealer == NextDealer.WINNER:
+        return twin.last_winner
+    seats = twin.playing()
+    return seats[(seats.index(twin.dealer) + 1) % len(seats)]
+
+
+def rig(twin: Twin, hands: tuple[int, ...]) -> None:
+    """The test's own deal in place of the one just drawn."""
+    for chair, hand in zip(twin.chairs, hands, strict=True):
+        chair.hand = from_packed(twin.rules, hand)
+
+
+def open_exchange(twin: Twin, now_ms: int) -> None:
+    twin.phase = Phase.OPEN
+    twin.opened_exchange_at_ms = now_ms
+    twin.round_ends_at_ms = now_ms + twin.rules.round_cap_s * 1_000
+    for seat, chair in enumerate(twin.chairs):
+        chair.acted_at_ms = now_ms
+        chair.ready = set()
+        chair.idle_ms = 0
+        chair.idle_since_ms = 0
+        if not chair.dropped and not presence.may_act_at_once(chair):
+            presence.nobody_plays(twin, seat, now_ms)
+    twin.say(ExchangeOpened(twin.round, twin.round_ends_at_ms, now_ms))
+
+
+# ------------------------------------------------------------------ the bell
+
+
+def ring_bell(twin: Twin, command: RingBell, now_ms: int, chance: Chance) -> None:
+    names = [name for name, _ in DECKS[twin.rules.deck]]
+    if not 0 <= command.commodity < len(names):
+        raise Refused(Rejection.NO_SUCH_COMMODITY)
+    if twin.phase in (Phase.BETWEEN, Phase.ENDED) and command.round == twin.round:
+        raise Refused(Rejection.ROUND_OVER, late_by_ms(twin, command, now_ms))
+    check_round_is_open(twin, command, now_ms)
+    chair = twin.chairs[command.seat]
+    if chair.bell_locked_until_ms > now_ms:
+        raise Refused(Rejection.BELL_LOCKED, chair.bell_locked_until_ms - now_ms)
+    commodity = names[command.commodity]
+    kind = corner_in(twin.rules, chair.hand, commodity)
+    if kind is None:
+        false_bell(twin, command, now_ms)
+        return
+    end_offer(twin, command.seat, Why.BELL, now_ms)
+    twin.say(
+        Cornered(
+            seat=command.seat,
+            commodity=command.commodity,
+            kind=kind,
+            hand=to_packed(twin.rules, chair.hand),
+            bull_seat=holder(twin, BULL),
+            bear_seat=holder(twin, BEAR),
+            at_ms=now_ms,
+        )
+    )
+    pays = corner_pays(twin.rules, kind, commodity)
+    score(twin, command.seat, pays, now_ms, chance)
+
+
+def late_by_ms(twin: Twin, command: RingBell, now_ms: int) -> int:
+    """By how much a true bell missed the round that another won, one at least; else 0."""
+    commodity = DECKS[twin.rules.deck][command.commodity][0]
+    corner = corner_in(twin.rules, twin.chairs[command.seat].hand, commodity)
+    if corner is None or twin.last_winner in (NOBODY, command.seat):
+        return 0
+    return max(1, now_ms - twin.round_over_at_ms)
+
+
+def false_bell(twin: Twin, command: RingBell, now_ms: int) -> None:
+    rules, chair = twin.rules, twin.chairs[command.seat]
+    costs = rules.false_bell_fine > 0 or rules.false_bell_lock_s > 0
+    if not costs or chair.last_trade_seq > command.seen_seq:
+        raise Refused(Rejection.NO_CORNER)
+    locked_until_ms = 0
+    if rules.false_bell_lock_s:
+        locked_until_ms = now_ms + rules.false_bell_lock_s * 1_000
+    chair.bell_locked_until_ms = locked_until_ms
+    fines = [-rules.false_bell_fine if chair is other else 0 for other in twin.chairs]
+    fine = -add(twin, fines)[command.seat]
+    twin.say(BellRefused(command.seat, command.commodity, fine, locked_until_ms, now_ms))
+
+
+def holder(twin: Twin, card: str) -> int:
+    for seat, chair in enumerate(twin.chairs):
+        if card in chair.hand:
+            return seat
+    return NOBODY
+
+
+def floored(twin: Twin, points: int) -> int:
+    return points if twin.rules.below_zero else max(0, points)
+
+
+# ------------------------------------------------------------------ the score
+
+
+def score(twin: Twin, winner: int, pays: int, now_ms: int, chance: Chance) -> None:
+    deltas = []
+    for seat, chair in enumerate(twin.chairs):
+        cost = penalty(twin.rules, chair.hand)
+        if seat == winner:
+            # Only the Bear makes a winner pay, and only where the rules say so.
+            cost = cost if twin.rules.cornerer_pays and BEAR in chair.hand else 0
+            deltas.append(pays - cost)
+        else:
+            deltas.append(-cost)
+    deltas = add(twin, deltas)
+    champion = twin.chairs[winner]
+    champion.corners += 1
+    champion.best_corner = max(champion.best_corner, deltas[winner])
+    twin.last_winner = winner
+    twin.voids_running = 0
+    twin.rounds_scored += 1
+    end_round(twin, now_ms)
+    twin.say(
+        RoundScored(
+            twin.round, tuple(deltas), totals(twin), twin.seed, tuple(twin.drawn_with), now_ms
+        )
+    )
+    after_score(twin, winner, now_ms, chance)
+
+
+def add(twin: Twin, deltas: list[int]) -> list[int]:
+    """Change the scores; by how much they really changed, where they stop at zero."""
+    changes = []
+    for chair, delta in zip(twin.chairs, deltas, strict=True):
+        before = chair.score
+        chair.score = floored(twin, before + delta)
+        changes.append(chair.score - before)
+        if chair.score < before:
+            chair.penalties += 1
+    return changes
+
+
+def totals(twin: Twin) -> tuple[int, ...]:
+    return tuple(chair.score for chair in twin.chairs)
+
+
+def end_round(twin: Twin, now_ms: int) -> None:
+    twin.phase = Phase.BETWEEN
+    twin.round_over_at_ms = now_ms
+    twin.round_ends_at_ms = 0
+    for chair in twin.chairs:
+        chair.offer = None
+        chair.ready = set()
+        chair.idle_since_ms = 0
+
+
+def void(twin: Twin, now_ms: int, chance: Chance) -> None:
+    """The cap is reached: nobody scores, the same dealer deals again."""
+    rules = twin.rules
+    deltas = []
+    for chair in twin.chairs:
+        idle_ms = chair.idle_ms
+        if chair.idle_since_ms:
+            idle_ms += now_ms - chair.idle_since_ms
+        idle = rules.void_penalty == VoidPenalty.IDLE
+        too_long = idle_ms * 2 > rules.round_cap_s * 1_000
+        deltas.append(-rules.idle_fine if idle and too_long else 0)
+    deltas = add(twin, deltas)
+    twin.voids_running += 1
+    twin.last_winner = NOBODY
+    end_round(twin, now_ms)
+    twin.say(
+        RoundVoid(
+            twin.round, tuple(deltas), totals(twin), twin.seed, tuple(twin.drawn_with), now_ms
+        )
+    )
+    after_round(twin, NOBODY, now_ms, chance)
+
+
+# ------------------------------------------------------------------ the end of a game
+
+
+def after_score(twin: Twin, winner: int, now_ms: int, chance: Chance) -> None:
+    if twin.chairs[winner].score >= twin.rules.target and not twin.tied:
+        end_game(twin, End.WON, now_ms, first=[winner])
+    else:
+        after_round(twin, winner, now_ms, chance)
+
+
+def after_round(twin: Twin, winner: int, now_ms: int, chance: Chance) -> None:
+    """The game ends here, or goes on with another round."""
+    if twin.tied:
+        after_sudden_death(twin, winner, now_ms, chance)
+    elif all_rounds_played(twin):
+        best = max(rank(twin.chairs[seat]) for seat in twin.playing())
+        first = [seat for seat in twin.playing() if rank(twin.chairs[seat]) == best]
+        if len(first) == 1:
+            end_game(twin, End.ROUNDS_PLAYED, now_ms, first=first)
+        else:
+            twin.tied = first
+            twin.sudden_death_rounds = 1
+            commit(twin, twin.round + 1, now_ms + NEXT_DEAL_MS, chance)
+    elif twin.voids_running == VOIDS_TO_STALL:
+        end_game(twin, End.STALLED, now_ms)
+    else:
+        commit(twin, twin.round + 1, now_ms + NEXT_DEAL_MS, chance)
+
+
+def all_rounds_played(twin: Twin) -> bool:
+    rules = twin.rules
+    if rules.scored_rounds_max and twin.rounds_scored >= rules.scored_rounds_max:
+        return True
+    return bool(rules.rounds_max) and twin.round >= rules.rounds_max
+
+
+def after_sudden_death(twin: Twin, winner: int, now_ms: int, chance: Chance) -> None:
+    """The first tied seat to corner wins; after two rounds without, the place is shared."""
+    if winner in twin.tied:
+        end_game(twin, End.ROUNDS_PLAYED, now_ms, first=[winner])
+    elif twin.sudden_death_rounds == SUDDEN_DEATH_ROUNDS:
+        end_game(twin, End.SHARED, now_ms, first=twin.tied)
+    else:
+        twin.sudden_death_rounds += 1
+        commit(twin, twin.round + 1, now_ms + NEXT_DEAL_MS, chance)
+
+
+def rank(chair: Chair) -> tuple[int, int, int, int]:
+    """Better is greater: score, then most corners, fewest penalties, highest single corner."""
+    return chair.score, chair.corners, -chair.penalties, chair.best_corner
+
+
+def places(twin: Twin, end: End, first: list[int]) -> tuple[int, ...]:
+    """By seat: those of `first`, then the others of a sudden death, then all others.
+
+    After a fixed number of rounds ties are broken on every place, else the score alone counts.
+    """
+    fixed = end in (End.ROUNDS_PLAYED, End.SHARED)
+    orders: dict[int, tuple[bool, bool, tuple[int, ...]]] = {}
+    for seat in twin.playing():
+        chair = twin.chairs[seat]
+        order = rank(chair) if fixed else (chair.score,)
+        equal = seat in first or seat in twin.tied
+        orders[seat] = (seat in first, seat in twin.tied, () if equal else order)
+    found = []
+    for seat in range(len(twin.chairs)):
+        if seat not in orders:
+            found.append(0)
+            continue
+        better = [other for other, order in orders.items() if order > orders[seat]]
+        found.append(len(better) + 1)
+    return tuple(found)
+
+
+def break_off(twin: Twin, end: End, now_ms: int) -> None:
+    """The game ends in the middle of a round: nobody scores, but the seed is published."""
+    if twin.phase in (Phase.SORTING, Phase.OPEN):
+        end_round(twin, now_ms)
+        nobody = tuple(0 for _ in twin.chairs)
+        nonces = tuple(twin.drawn_with)
+        twin.voids_running += 1
+        twin.last_winner = NOBODY
+        twin.say(RoundVoid(twin.round, nobody, totals(twin), twin.seed, nonces, now_ms))
+    end_game(twin, end, now_ms)
+
+
+def end_game(twin: Twin, end: End, now_ms: int, first: list[int] | None = None) -> None:
+    presence.note_people(twin, now_ms)
+    twin.phase = Phase.ENDED
+    twin.ended_at_ms = now_ms
+    twin.round_over_at_ms = now_ms
+    twin.next_deal_at_ms = 0
+    twin.opens_at_ms = 0
+    for chair in twin.chairs:
+        chair.bot_wanted = False
+        chair.away_until_ms = 0
+    twin.say(GameEnded(end, places(twin, end, first or []), totals(twin), now_ms))

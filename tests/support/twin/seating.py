@@ -1,0 +1,158 @@
+"""Opening a table, sitting down and getting up."""
+
+from collections.abc import Callable
+
+from engine.commands import NOBODY, AbsentPolicy, Join, Leave, OpenTable, Visibility
+from engine.events import Absence, BotWanted, OwnerChanged, SeatLeft, SeatTaken, TableOpened, Why
+from engine.rejections import Rejection
+from engine.rules import problems
+from engine.shown import Phase
+
+from . import presence, rounds, trading
+from .refused import Refused
+from .table import Chair, Twin
+
+
+def open_table(twin: Twin, command: OpenTable, now_ms: int, chance: Callable[[int], bytes]) -> None:
+    rules = command.rules
+    if not rules.seats_min <= command.seats <= rules.seats_max:
+        raise Refused(Rejection.SEATS_RANGE, rules.seats_min, rules.seats_max)
+    if not is_valid(command):
+        raise Refused(Rejection.SETTINGS_INVALID)
+    twin.opening = command
+    twin.opened_at_ms = now_ms
+    twin.owner = command.person
+    twin.phase = Phase.SEATING
+    twin.chairs = [Chair() for _ in range(command.seats)]
+    twin.say(
+        TableOpened(
+            rules,
+            command.seats,
+            command.display_name,
+            command.visibility,
+            command.absent_policy,
+            command.bots,
+            command.for_bots,
+            command.invite_hash,
+            command.person,
+            now_ms,
+        )
+    )
+    rounds.commit(twin, 1, 0, chance)
+
+
+def is_valid(command: OpenTable) -> bool:
+    """Whether such a table may be opened."""
+    if problems(command.rules):
+        return False
+    if command.visibility not in list(Visibility) or command.absent_policy not in list(
+        AbsentPolicy
+    ):
+        return False
+    private = command.visibility == Visibility.PRIVATE
+    if command.absent_policy == AbsentPolicy.WAIT and not private:
+        return False
+    return len(command.invite_hash) == (32 if private else 0)
+
+
+def check_invite(twin: Twin, command: Join) -> None:
+    """A private table and none at all must look the same to who has no invitation."""
+    assert twin.opening is not None
+    private = twin.opening.visibility == Visibility.PRIVATE
+    invited = command.invite_hash == twin.opening.invite_hash
+    if private and not invited and seat_of(twin, command.person) is None:
+        raise Refused(Rejection.TABLE_NOT_FOUND)
+
+
+def seat_of(twin: Twin, person: str) -> int | None:
+    for seat, chair in enumerate(twin.chairs):
+        if chair.person == person:
+            return seat
+    return None
+
+
+def join(twin: Twin, command: Join, now_ms: int) -> int:
+    own = seat_of(twin, command.person)
+    if own is not None and twin.chairs[own].forfeited:
+        raise Refused(Rejection.SEAT_FORFEITED)
+    if command.seat != NOBODY and not is_place(twin, command.seat):
+        raise Refused(Rejection.SEAT_RANGE)
+    if twin.phase in (Phase.ENDED, Phase.CLOSED):
+        raise Refused(Rejection.TABLE_CLOSED)
+    if own is not None:
+        return own
+    free = [
+        seat
+        for seat, chair in enumerate(twin.chairs)
+        if not chair.person and not chair.dropped and not chair.forfeited
+    ]
+    if not free:
+        raise Refused(Rejection.TABLE_FULL)
+    if command.seat != NOBODY and command.seat not in free:
+        raise Refused(Rejection.SEAT_TAKEN)
+    seat = free[0] if command.seat == NOBODY else command.seat
+    twin.say(SeatTaken(seat, command.person, now_ms))
+    chair = twin.chairs[seat]
+    chair.person = command.person
+    chair.seated_place = twin.seq
+    twin.no_people_since_ms = 0
+    if not twin.owner:
+        twin.owner = command.person
+        twin.say(OwnerChanged(command.person))
+    if twin.phase in presence.IN_PLAY:
+        presence.go_away(twin, seat, Absence.STREAM_LOST, now_ms)
+    return seat
+
+
+def is_place(twin: Twin, seat: int) -> bool:
+    return 0 <= seat < len(twin.chairs) and not twin.chairs[seat].dropped
+
+
+def leave(twin: Twin, command: Leave, now_ms: int) -> int:
+    seat = seat_of(twin, command.person)
+    if seat is None:
+        raise Refused(Rejection.NOT_SEATED)
+    chair = twin.chairs[seat]
+    if chair.forfeited:
+        raise Refused(Rejection.SEAT_FORFEITED)
+    if twin.phase == Phase.CLOSED:
+        raise Refused(Rejection.TABLE_CLOSED)
+    if not chair.bot:
+        if chair.offer is not None:
+            chair.acted_at_ms = now_ms
+        trading.end_offer(twin, seat, Why.WITHDRAWN, now_ms)
+        chair.connected = False
+        chair.held = False
+        chair.attaches += 1
+        chair.ready = set()
+    presence.fresh(chair.people)
+    chair.person = ""
+    chair.seated_place = 0
+    chair.absence = 0
+    chair.away_until_ms = 0
+    twin.say(SeatLeft(seat, now_ms))
+    pass_ownership(twin, command.person)
+    assert twin.opening is not None
+    presence.nobody_plays(twin, seat, now_ms)
+    presence.note_people(twin, now_ms)
+    if twin.phase == Phase.SEATING and not presence.anybody_plays_in_person(twin):
+        twin.no_people_since_ms = twin.no_people_since_ms or now_ms
+    if twin.phase in presence.IN_PLAY and not twin.opening.bots:
+        presence.end_if_too_few(twin, now_ms)
+    elif twin.phase in presence.IN_PLAY and not chair.bot and not chair.bot_wanted:
+        chair.bot_wanted = True
+        twin.say(BotWanted(seat))
+    return seat
+
+
+def pass_ownership(twin: Twin, person: str) -> None:
+    """The person seated longest becomes the table's owner; with nobody left it has none."""
+    if person != twin.owner:
+        return
+    seated = [
+        (chair.seated_place, chair.person)
+        for chair in twin.chairs
+        if chair.person and not chair.forfeited
+    ]
+    twin.owner = min(seated)[1] if seated else ""
+    twin.say(OwnerChanged(twin.owner))
