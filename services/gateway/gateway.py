@@ -25,6 +25,7 @@ from services.gateway.session.limits import PUBLIC, Profile, profile_of
 from services.gateway.session.port import Door, Ending, Expiring, Flushed, Overdue, Receipt
 from services.gateway.session.rate import Bucket
 from services.gateway.session.roles import Caller
+from services.gateway.wire import Turn
 from services.log.port import GatewayLog, LogError
 
 log = structlog.get_logger()
@@ -150,9 +151,9 @@ class Gateway:
     def flush(self) -> None:
         """End of a turn of the loop: each session sends what has collected, in one message."""
         sessions, self._touched = self._touched, []
-        sent_us, now_s = int(self.wall_s() * 1_000_000), self.now_s()
+        turn = Turn(int(self.wall_s() * 1_000_000), self.now_s())
         for session in sessions:
-            session.flush(sent_us, now_s)
+            session.flush(turn)
 
     def spend(self, caller: Caller) -> int:
         profile = self.profile(caller)

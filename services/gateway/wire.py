@@ -45,11 +45,7 @@ def varint(number: int) -> bytes:
 
 def public_field(event: bytes) -> bytes:
     """A serialised `PublicItem` as the field of an item."""
-    return (
-        _PUBLIC + _VARINTS[len(event)] + event
-        if len(event) < _CACHED_MAX
-        else (_PUBLIC + _varint(len(event)) + event)
-    )
+    return _PUBLIC + varint(len(event)) + event
 
 
 def item(*fields: bytes) -> bytes:
@@ -69,11 +65,32 @@ def other_item(message: play_pb2.Item) -> bytes:
     return item(message.SerializeToString())
 
 
-def batch(sent_us: int, epoch: bytes, log_us: int, items: Sequence[bytes]) -> bytes:
+def sent_field(sent_us: int) -> bytes:
+    """When a batch was sent: the same for all that are sent in one turn."""
+    return _SENT_US + varint(sent_us)
+
+
+def table_head(epoch: bytes, log_us: int) -> bytes:
+    """What stands before a table's items: the same for all its viewers in one turn."""
+    return b"".join((_EPOCH, varint(len(epoch)), epoch, _LOG_US, varint(log_us)))
+
+
+def batch(sent: bytes, head: bytes, items: Sequence[bytes]) -> bytes:
     """A whole message for one table."""
     body = b"".join(items)
-    head = b"".join((_EPOCH, varint(len(epoch)), epoch, _LOG_US, varint(log_us)))
     table_length = varint(len(head) + len(body))
-    sent = _SENT_US + varint(sent_us)
-    batch_size = len(sent) + 1 + len(table_length) + len(head) + len(body)
-    return b"".join((_BATCH, varint(batch_size), sent, _TABLES, table_length, head, body))
+    batch_length = varint(len(sent) + 1 + len(table_length) + len(head) + len(body))
+    return b"".join((_BATCH, batch_length, sent, _TABLES, table_length, head, body))
+
+
+class Turn:
+    """What all messages of one turn of the loop have in common."""
+
+    __slots__ = ("heads", "now_s", "sent")
+
+    def __init__(self, sent_us: int, now_s: float) -> None:
+        self.sent = sent_field(sent_us)
+        self.now_s = now_s
+        """Monotonic."""
+        self.heads: dict[str, bytes] = {}
+        """By table, as they are needed."""

@@ -34,7 +34,7 @@ class Spectator:
         self.raw: list[bytes] = []
 
     def put_event(self, item: bytes) -> None:
-        self.raw.append(wire.batch(0, b"", 0, [item]))
+        self.raw.append(wire.batch(wire.sent_field(0), wire.table_head(b"", 0), [item]))
 
     def own_number(self, seq: int) -> int:
         return 0

@@ -155,7 +155,8 @@ class Session:
         if self._state is State.ENDED:
             return
         if self._outbox and self._door.ready:
-            self.flush(int(self._exchange.wall_s() * _US_PER_S), self._exchange.now_s())
+            sent_us = int(self._exchange.wall_s() * _US_PER_S)
+            self.flush(wire.Turn(sent_us, self._exchange.now_s()))
         self._state = State.ENDED
         if self._feed is not None:
             self._feed.remove(self)
@@ -436,16 +437,21 @@ class Session:
             self._touched = True
             self._exchange.touched(self)
 
-    def flush(self, sent_us: int, now_s: float) -> None:
+    def flush(self, turn: wire.Turn) -> None:
         """Send all that waits as one message, if the door can take one."""
         self._touched = False
         if self._state is State.ENDED or not self._door.ready or not self._outbox:
             return
-        epoch, log_us = b"", 0
-        if self._feed is not None:
-            epoch, log_us = self._feed.epoch, self._exchange.log_us(self._table)
-        self._last_sent_s = self._blocked_since_s = now_s
-        self._door.send(wire.batch(sent_us, epoch, log_us, self._outbox.take()))
+        head = turn.heads.get(self._table)
+        if head is None:
+            head = turn.heads[self._table] = self._head()
+        self._last_sent_s = self._blocked_since_s = turn.now_s
+        self._door.send(wire.batch(turn.sent, head, self._outbox.take()))
+
+    def _head(self) -> bytes:
+        if self._feed is None:
+            return wire.table_head(b"", 0)
+        return wire.table_head(self._feed.epoch, self._exchange.log_us(self._table))
 
 
 class _CommandReceipt:

@@ -7,6 +7,7 @@ from engine.events import Answered, Attached, Record
 from services.gateway.errors import Refused
 from services.gateway.session.limits import Profile
 from services.gateway.session.roles import Caller, SeatClaim
+from services.gateway.wire import Turn
 from services.log.port import LogError
 
 
@@ -141,7 +142,7 @@ class Ending(Protocol):
 
 
 class Flushed(Protocol):
-    def flush(self, sent_us: int, now_s: float) -> None: ...
+    def flush(self, turn: Turn) -> None: ...
 
 
 class Expiring(Protocol):

@@ -1,0 +1,39 @@
+"""Messages put together by hand are what protobuf itself would write."""
+
+from hypothesis import given
+from hypothesis import strategies as some
+from pit.v1 import play_pb2, table_pb2
+
+from services.gateway import wire
+
+times = some.integers(0, 2**62)
+parts = some.lists(some.tuples(some.binary(max_size=20_000), some.integers(0, 2**31)), max_size=4)
+
+
+@given(times, some.binary(max_size=16), times, parts)
+def test_a_batch_is_what_protobuf_writes(
+    sent_us: int, epoch: bytes, log_us: int, told: list[tuple[bytes, int]]
+) -> None:
+    batch = play_pb2.Batch(sent_us=sent_us)
+    table = batch.tables.add(epoch=epoch, log_us=log_us)
+    items = []
+    for public, number in told:
+        own = play_pb2.Own(number=number, received=table_pb2.Cards(bull=True))
+        if number % 2:
+            table.items.add(public=public, own=own)
+            items.append(wire.item(wire.public_field(public), wire.own_field(own)))
+        else:
+            table.items.add(public=public)
+            items.append(wire.item(wire.public_field(public)))
+        pong = play_pb2.Item(pong=play_pb2.Pong(client_us=number))
+        table.items.append(pong)
+        items.append(wire.other_item(pong))
+    made = wire.batch(wire.sent_field(sent_us), wire.table_head(epoch, log_us), items)
+    assert play_pb2.PlayResponse.FromString(made).batch == batch
+
+
+@given(some.integers(0, 2**63))
+def test_a_varint_is_what_protobuf_writes(number: int) -> None:
+    written = play_pb2.Batch(sent_us=number).SerializeToString() if number < 2**63 else b""
+    if written:
+        assert written == b"\x08" + wire.varint(number)
