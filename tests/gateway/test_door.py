@@ -1,0 +1,129 @@
+"""The native door itself: health, what was not expected, the end."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2
+from pit.v1 import lobby_pb2, play_pb2
+
+from services.gateway.doors.grpc_aio.server import GrpcDoor
+from services.gateway.session.roles import Role
+from services.log.port import StoreFull, Unavailable
+from support.front import Front
+from support.outside import Refusal
+
+
+@asynccontextmanager
+async def door(front: Front) -> AsyncIterator[tuple[GrpcDoor, grpc.aio.Channel]]:
+    """A real server in this process, and a channel to it."""
+    opened = GrpcDoor(front.gateway)
+    port = await opened.open("127.0.0.1:0")
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        yield opened, channel
+    await opened.close(0)
+
+
+def metadata(front: Front) -> tuple[tuple[str, str], ...]:
+    token = front.tokens.access("p" + "a" * 20, "sid", Role.PLAYER)
+    return (("authorization", f"Bearer {token}"),)
+
+
+async def refusal(call: Any) -> Refusal:
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await call
+    return Refusal(caught.value)
+
+
+SECRET = "the seed is 42"
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [
+        (RuntimeError(SECRET), "INTERNAL INTERNAL"),
+        (Unavailable(SECRET), "UNAVAILABLE TABLE_UNAVAILABLE"),
+        (StoreFull(SECRET), "RESOURCE_EXHAUSTED STORE_FULL"),
+    ],
+)
+async def test_b63_no_exception_text_reaches_a_client(
+    raised: Exception,
+    expected: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async def broken(*_: object) -> None:
+        raise raised
+
+    async with Front() as front:
+        monkeypatch.setattr(front.gateway.lobby, "list_rules", broken)
+        async with door(front) as (_, channel):
+            method = channel.unary_unary("/pit.v1.LobbyService/ListRules")
+            answer = await refusal(method(b"", metadata=metadata(front)))
+    assert repr(answer) == expected
+    assert SECRET not in answer.message
+    if expected.startswith("INTERNAL"):
+        assert answer.message.startswith("internal error (ref ")
+
+
+async def test_health_says_serving_until_it_drains() -> None:
+    async with Front() as front, door(front) as (opened, channel):
+        check = channel.unary_unary(
+            "/grpc.health.v1.Health/Check",
+            request_serializer=health_pb2.HealthCheckRequest.SerializeToString,
+            response_deserializer=health_pb2.HealthCheckResponse.FromString,
+        )
+        for service in ("", "pit.v1.PlayService", "pit.v1.LobbyService"):
+            response = await check(health_pb2.HealthCheckRequest(service=service))
+            assert response.status == health_pb2.HealthCheckResponse.SERVING
+        await opened.not_serving()
+        response = await check(health_pb2.HealthCheckRequest(service="pit.v1.PlayService"))
+        assert response.status == health_pb2.HealthCheckResponse.NOT_SERVING
+
+
+async def test_unary_methods_answer_ordinary_unary_stubs() -> None:
+    async with Front() as front, door(front) as (_, channel):
+        method = channel.unary_unary("/pit.v1.LobbyService/ListRules")
+        answer = await method(b"", metadata=metadata(front))
+        rules = lobby_pb2.ListRulesResponse.FromString(answer).rule_sets
+        assert {each.preset for each in rules} >= {"basic", "classic", "blitz"}
+
+
+async def test_a_client_that_vanishes_leaves_no_session() -> None:
+    async with Front() as front, door(front) as (_, channel):
+        call = channel.stream_stream("/pit.v1.PlayService/Play")(metadata=metadata(front))
+        ping = play_pb2.PlayRequest(ping=play_pb2.StreamPing(client_us=1))
+        await call.write(ping.SerializeToString())
+        assert await call.read()
+        assert len(front.gateway._sessions) == 1
+        call.cancel()
+        async with asyncio.timeout(10):
+            while front.gateway._sessions:  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0.01)
+        assert not front.gateway._streams
+
+
+async def test_a_client_that_has_nothing_more_to_say_ends_in_order() -> None:
+    async with Front() as front, door(front) as (_, channel):
+        call = channel.stream_stream("/pit.v1.PlayService/Play")(metadata=metadata(front))
+        await call.done_writing()
+        assert await call.read() is grpc.aio.EOF
+        assert await call.code() is grpc.StatusCode.OK
+
+
+async def test_the_last_words_of_a_stream_arrive_before_its_end() -> None:
+    async with Front() as front, door(front) as (_, channel):
+        call = channel.stream_stream("/pit.v1.PlayService/Play")(metadata=metadata(front))
+        ping = play_pb2.PlayRequest(ping=play_pb2.StreamPing(client_us=1))
+        await call.write(ping.SerializeToString())
+        assert await call.read()
+        draining = asyncio.ensure_future(front.gateway.drain())
+        response = play_pb2.PlayResponse.FromString(await call.read())
+        assert response.batch.tables[0].items[0].HasField("draining")
+        await draining
+        answer = await refusal(call.read())
+        assert repr(answer) == "UNAVAILABLE DRAINING"
+        assert answer.retry_after_ms > 0
