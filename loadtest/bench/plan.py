@@ -24,7 +24,7 @@ from engine.shown import Phase
 from engine.table import Seat, Table
 
 SEATS = 4
-RULES = replace(BLITZ, target=10_000)
+RULES = replace(BLITZ, target=10_000, idle_s=300, round_cap_s=3_600)
 """Blitz without its early end, so that the tables outlast the measurement."""
 GOAL = {"open": 50, "traded": 35, "withdrawn": 5, "refused": 8, "ready and bells": 2}
 """The mix of commands aimed at, in percent."""

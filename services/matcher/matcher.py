@@ -48,6 +48,8 @@ class Matcher:
         self._crash = crash
         self._linger = Linger()
         self._reachable = True
+        self._rest_ms = 0
+        """How long the next read may wait: until something is due by itself."""
 
     def step(self) -> None:
         """Commit the turns in flight and read on; look after the shards; take the next turns."""
@@ -68,18 +70,19 @@ class Matcher:
             self._sleep(wait_s)
         positions = {shard.number: shard.read_from for shard in shards if shard.wants_more()}
         if not positions and not any(shard.in_flight for shard in shards):
-            self._sleep(BLOCK_MS / 1000)
+            self._sleep(self._rest_ms / 1000)
             return
-        entries = self._ask(shards, positions, self._block_ms(shards))
+        entries = self._ask(shards, positions, self._rest_ms)
         if entries is None:
             return
         now_s = self._monotonic()
         self._linger.arrived(sum(map(len, entries.values())), now_s)
-        for number in positions:
+        for number, read in entries.items():
             if shard := self.ownership.shards.get(number):
-                shard.take(entries.get(number, ()), shard.clock.read(now_s))
-                if not shard.pending:
-                    shard.careful_left = 0  # worked through all that the dead owner can have read
+                shard.take(read, shard.clock.read(now_s))
+        for shard in shards:
+            if shard.careful_left and not shard.pending:
+                shard.careful_left = 0  # worked through all that the dead owner can have read
 
     def _ask(
         self, shards: Sequence[Shard], positions: Mapping[int, InPosition], block_ms: int
@@ -116,17 +119,6 @@ class Matcher:
         if any(outcomes):
             self._sleep(PAUSE_S)
 
-    def _block_ms(self, shards: Sequence[Shard]) -> int:
-        """How long the read may wait: until something is due by itself."""
-        if any(shard.pending or shard.lost_streams for shard in shards):
-            return 0
-        wait_ms = BLOCK_MS
-        now_s = self._monotonic()
-        for shard in shards:
-            if next_ms := shard.timers.next_ms():
-                wait_ms = min(wait_ms, next_ms - shard.clock.read(now_s))
-        return max(wait_ms, 0)
-
     def _store_is(self, *, reachable: bool) -> None:
         if reachable != self._reachable:
             self._reachable = reachable
@@ -137,18 +129,23 @@ class Matcher:
     def take_turns(self, now_s: float) -> None:
         """One turn of every shard that has something to do; then one command taken with care."""
         careful: Shard | None = None
+        rest_ms = BLOCK_MS
         for shard in self.ownership.shards.values():
-            now_ms = shard.clock.read(now_s)
-            if shard.in_flight or shard.unclear or not shard.is_due(now_ms):
+            if shard.in_flight or shard.unclear:
                 continue
-            if shard.careful_left:
+            now_ms = shard.clock.read(now_s)
+            shard_rest_ms = shard.rest_ms(now_ms)
+            if shard_rest_ms <= 0 and shard.careful_left:
                 if careful is None or careful.careful_left < shard.careful_left:
                     careful = shard
-                continue
-            shard.look_again_ms = now_ms + BLOCK_MS
-            Turn(shard, now_ms, self._chance, self._crash).run(TURN_COMMANDS_MAX)
+            elif shard_rest_ms <= 0:
+                shard.look_again_ms = now_ms + BLOCK_MS
+                Turn(shard, now_ms, self._chance, self._crash).run(TURN_COMMANDS_MAX)
+                shard_rest_ms = shard.rest_ms(now_ms)
+            rest_ms = min(rest_ms, shard_rest_ms)
         if careful:
             self.take_careful_turn(careful, careful.clock.read(now_s))
+        self._rest_ms = max(rest_ms, 0) if not self.ownership.waiting else 0
 
     def take_careful_turn(self, shard: Shard, now_ms: int) -> None:
         """The next command alone, its attempt counted in the store just before.

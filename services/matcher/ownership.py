@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from hashlib import sha256
 from os import urandom
+from typing import Final
 
 import structlog
 
@@ -17,7 +18,6 @@ from services.log.port import (
     Meta,
     OwnerLog,
     Snapshot,
-    StoreChanged,
     StoreFull,
     Unavailable,
     Unclear,
@@ -37,6 +37,10 @@ from services.matcher.sharing import Sharing
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
+LOOK_AFTER_S: Final = 0.02
+"""Nothing here is so urgent that every turn must ask for it."""
+
+
 class Ownership:
     """The shards this matcher owns, by number, and everything about them but their turns."""
 
@@ -54,8 +58,10 @@ class Ownership:
         self._monotonic = monotonic
         self._crash = crash
         self._sharing = Sharing(name)
+        self._look_after_s = 0.0
         self._look_due_s = 0.0
-        self._waiting: list[tuple[int, Lease | None]] = []
+        self.waiting: list[tuple[int, Lease | None]] = []
+        """Shards to be taken, one at a time, with the lease that was seen."""
         self._left_alone: set[int] = set()
 
     def fresh_nonce(self) -> bytes:
@@ -66,6 +72,9 @@ class Ownership:
 
     def look_after(self, now_s: float) -> None:
         """Whatever is due between two turns; never more than one long thing at a time."""
+        if now_s < self._look_after_s and not self.waiting:
+            return
+        self._look_after_s = now_s + LOOK_AFTER_S
         for shard in [shard for shard in self.shards.values() if shard.unclear]:
             self._settle(shard, now_s)
         for shard in list(self.shards.values()):
@@ -75,8 +84,8 @@ class Ownership:
             if now_s >= self._look_due_s:
                 self._look_due_s = now_s + LOOK_MS / 1000
                 self._look(now_s)
-            if self._waiting:
-                self._take(*self._waiting.pop(0))
+            if self.waiting:
+                self._take(*self.waiting.pop(0))
                 return
         except (Unavailable, Unclear, StoreFull):
             return  # an unclear acquisition is a lease that stands still: it is taken again
@@ -98,13 +107,12 @@ class Ownership:
     # ---------------------------------------------------------------- sharing
 
     def _look(self, now_s: float) -> None:
-        if self.log.meta() != self.meta:
-            raise StoreChanged("pit:meta is not what it was when this matcher started")
+        self.log.meta()  # raises `StoreChanged` where this is no longer the same store
         self.log.announce(self.name, len(self.shards))
         leases = self.log.leases(range(self.meta.shards))
         wishes = self._sharing.look(leases, self.log.matchers(), frozenset(self.shards), now_s)
         self._look_due_s = now_s + wishes.again_ms / 1000
-        self._waiting = [wish for wish in wishes.take if wish[0] not in self._left_alone]
+        self.waiting = [wish for wish in wishes.take if wish[0] not in self._left_alone]
         for name in wishes.silent:
             self.log.forget(name)
         if wishes.give:
@@ -115,12 +123,12 @@ class Ownership:
     def _take(self, number: int, watched: Lease | None) -> None:
         """Become the owner of a shard that has none, and load it."""
         nonce = self.fresh_nonce()
-        acquired = self.log.acquire(number, nonce, watched)
-        if acquired is None:
-            return
-        self._crash.passing("acquired")
         started_s = self._monotonic()
         try:
+            acquired = self.log.acquire(number, nonce, watched)
+            if acquired is None:
+                return
+            self._crash.passing("acquired")
             shard = recover(self.log, number, nonce, acquired, started_s)
         except (UnreadableShard, Damaged) as unreadable:
             self._leave_alone(number, str(unreadable))
@@ -128,8 +136,7 @@ class Ownership:
             return
         self._crash.passing("loaded")
         now_s = self._monotonic()
-        share_of_time = (number + 1) / (self.meta.shards + 1)
-        shard.snapshot_due_s = now_s + SNAPSHOT_MS / 1000 * share_of_time
+        shard.snapshot_due_s = now_s + SNAPSHOT_MS / 1000 * (number + 1) / (self.meta.shards + 1)
         shard.confirmed_s = started_s
         if watched is not None:
             shard.careful_left = TURN_COMMANDS_MAX

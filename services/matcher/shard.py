@@ -146,11 +146,13 @@ class Shard:
                 return in_hand.entry, in_hand.next
         return None
 
-    def is_due(self, now_ms: int) -> bool:
-        """Whether a turn may have something to do."""
-        if self.pending or self.lost_streams or now_ms >= self.look_again_ms:
-            return True
-        return 0 < self.timers.next_ms() <= now_ms
+    def rest_ms(self, now_ms: int) -> int:
+        """How long no turn is needed; 0 or less where one may have something to do."""
+        if self.pending or self.lost_streams:
+            return 0
+        wake_ms = self.timers.next_ms()
+        until_ms = self.look_again_ms
+        return (wake_ms if 0 < wake_ms < until_ms else until_ms) - now_ms
 
     # ---------------------------------------------------------------- commits
 

@@ -6,7 +6,7 @@ from typing import Final
 import structlog
 
 from engine.commands import Command, GatewayLost, Tick
-from engine.decide import decide, refuse
+from engine.decide import Decision, decide, refuse
 from engine.events import (
     Attached,
     Committed,
@@ -48,6 +48,8 @@ BYTES_LARGE: Final[dict[type, int]] = {
     TableOpened: 1_024,
 }
 """Upper bounds of an item's packed size, so that a turn ends before it is too large to pack."""
+SELDOM: Final = CHANGES_LINE | BYTES_LARGE.keys()
+"""Events that need more than being applied and kept."""
 
 TICK: Final = Tick()
 
@@ -65,6 +67,7 @@ class Turn:
         self.chance = chance
         self.crash = crash
         self.bytes = 0
+        self.events = 0
         self.first_seqs: dict[str, int] = {}
         self.items: dict[str, list[Event | Note]] = {}
         self.dead: list[DeadLetter] = []
@@ -72,6 +75,7 @@ class Turn:
 
     def run(self, commands_max: int) -> Commit | None:
         """Everything this turn has room for, as one commit; `None` if nothing is to be written."""
+        self.crash.passing("deciding")
         self.run_timers()
         self.lose_gateways()
         self.run_commands(commands_max)
@@ -118,7 +122,7 @@ class Turn:
             self.line_changed[name] = None
             return False
         if events or answer is not None:
-            self.record(name, table, answer, events)
+            self.record(name, table, self.items_of(name, table), answer, events)
         return bool(events)
 
     # ---------------------------------------------------------------- what was asked
@@ -145,34 +149,55 @@ class Turn:
 
     def command(self, in_hand: InHand, name: str, packed: bytes, attempts: int) -> None:
         """Decide one command; what cannot be decoded or decided is set aside."""
-        shard = self.shard
         try:
             command = unpack_command(packed)
         except Undecodable as undecodable:
             self.set_aside(in_hand.entry, in_hand.next, undecodable.reason, packed)
             return
-        table = shard.tables.get(name)
-        if table is not None:
-            self.items_of(name, table)
-        elif not shard.is_home_of(name):
+        table = self.shard.tables.get(name)
+        if table is None:
+            self.command_to_nobody(in_hand, name, command, packed, attempts)
+            return
+        items = self.items_of(name, table)
+        decision = self.decided(table, command, attempts)
+        if decision is None:
+            self.set_aside(in_hand.entry, in_hand.next, "undecided", packed)
+            decision = (), refuse(table, command, Rejection.UNDECIDED)
+        self.record(name, table, items, decision[1], decision[0])
+
+    def decided(self, table: Table, command: Command, attempts: int) -> Decision | None:
+        """What the table decides; `None` where it cannot, now or in its earlier attempts."""
+        if attempts >= ATTEMPTS_MAX:
+            return None
+        try:
+            return decide(table, command, self.now_ms, self.chance)
+        except Exception:
+            log.exception("command failed", table=table.table, command=type(command).__name__)
+            return None
+
+    def command_to_nobody(
+        self, in_hand: InHand, name: str, command: Command, packed: bytes, attempts: int
+    ) -> None:
+        """A command for a table that is not held: opened by it, stopped, or unknown."""
+        shard = self.shard
+        if not shard.is_home_of(name):
             self.set_aside(in_hand.entry, in_hand.next, "wrong shard", packed)
             return
-        else:
-            table = Table(name)
+        table = Table(name)
         if name in shard.stopped:
-            self.record(name, table, refuse(table, command, Rejection.TABLE_STOPPED), ())
+            self.tell(name, refuse(table, command, Rejection.TABLE_STOPPED))
             return
-        if attempts < ATTEMPTS_MAX:
-            self.crash.passing("deciding")
-            try:
-                events, answer = decide(table, command, self.now_ms, self.chance)
-            except Exception:
-                log.exception("command failed", table=name, command=type(command).__name__)
-            else:
-                self.record(name, table, answer, events)
-                return
-        self.set_aside(in_hand.entry, in_hand.next, "undecided", packed)
-        self.record(name, table, refuse(table, command, Rejection.UNDECIDED), ())
+        decision = self.decided(table, command, attempts)
+        if decision is None:
+            self.set_aside(in_hand.entry, in_hand.next, "undecided", packed)
+            self.tell(name, refuse(table, command, Rejection.UNDECIDED))
+            return
+        events, answer = decision
+        if events:
+            shard.keep(name, table)
+            self.record(name, table, self.items_of(name, table), answer, events)
+        else:
+            self.tell(name, answer)
 
     def set_aside(self, entry: str, index: int, reason: str, body: bytes) -> None:
         """Leave a dead letter, in the same commit."""
@@ -198,29 +223,29 @@ class Turn:
             items.append(mark)
         return items
 
-    def record(self, name: str, table: Table, answer: Note | None, events: Sequence[Event]) -> None:
+    def record(
+        self,
+        name: str,
+        table: Table,
+        items: list[Event | Note],
+        answer: Note | None,
+        events: Sequence[Event],
+    ) -> None:
         """Let the table take what was decided, and keep it for the commit."""
-        shard = self.shard
-        if name not in shard.tables:
-            if not events:
-                self.tell(name, answer)
-                return
-            shard.keep(name, table)
-        items = self.items_of(name, table)
         if answer is not None:
             evolve(table, answer)
             items.append(answer)
-            self.bytes += BYTES_LARGE.get(type(answer), BYTES_USUAL)
             if type(answer) is Attached:
-                shard.presence.attached(answer.gateway, name, self.now_ms)
+                self.bytes += BYTES_LARGE[Attached]
+                self.shard.presence.attached(answer.gateway, name, self.now_ms)
         for event in events:
             evolve(table, event)
             items.append(event)
-            self.bytes += BYTES_LARGE.get(type(event), BYTES_USUAL)
-            if type(event) in CHANGES_LINE:
+            if type(event) in SELDOM:
+                self.bytes += BYTES_LARGE.get(type(event), 0)
                 self.line_changed[name] = None
-        shard.events_since_snapshot += len(events)
-        shard.timers.wake(name, table.wake_at_ms)
+        self.bytes += BYTES_USUAL * (1 + len(events))
+        self.events += len(events)
 
     def tell(self, name: str, answer: Note | None) -> None:
         """Pass on an answer of a table that is stopped or does not exist: nothing is kept of it."""
@@ -235,6 +260,10 @@ class Turn:
         if not self.items and not self.dead and not self.keeps_time():
             return None
         self.crash.passing("decided")
+        shard.events_since_snapshot += self.events
+        for name in self.items:
+            if table := shard.tables.get(name):
+                shard.timers.wake(name, table.wake_at_ms)
         shard.in_flight = Commit(
             shard=shard.number,
             nonce=shard.nonce,
