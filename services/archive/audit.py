@@ -65,6 +65,8 @@ class _Replay:
         self.finished = False
         self.stuck = False
         self._now_ms = 0
+        self._numbers: dict[tuple[int, bool, int], int] = {}
+        """By seat, whether it is the stand-in's, and generation: the last number answered."""
 
     def take(self, out_id: str, now_ms: int, packed: bytes) -> Iterator[Finding]:
         """Findings in one record; `stuck` is set where no later one could be understood."""
@@ -92,16 +94,30 @@ class _Replay:
                 return
 
     def _take_item(self, item: Event | Note) -> Iterator[Finding]:
-        if not isinstance(item, Note):
+        happened = not isinstance(item, Note)
+        if isinstance(item, Note):
+            yield from self._number_is_wrong(item)
+        else:
             yield from self.ledger.check(item)
             self.finished |= isinstance(item, GameEnded)
         try:
             evolve(self.table, item)
-            check(self.table)
+            if happened:
+                check(self.table)
         except Exception as error:
             # Whatever a forged record makes of the engine is a finding, not a failure of ours.
             self.stuck = True
             yield self._finding("conservation", f"{type(error).__name__}: {error}")
+
+    def _number_is_wrong(self, note: Note) -> Iterator[Finding]:
+        """Every numbered command has one answer: the numbers of a generation are 1, 2, 3, ..."""
+        if not isinstance(note, Answered) or not note.kept:
+            return
+        generation = (note.seat, note.bot, note.generation)
+        expected = self._numbers.get(generation, 0) + 1
+        if note.number != expected:
+            yield self._finding("order", f"answers number {note.number}, should be {expected}")
+        self._numbers[generation] = note.number
 
     def _answers_point_elsewhere(self, record: Record) -> Iterator[Finding]:
         """An accepted command's answer names the first event it caused, the next one here."""

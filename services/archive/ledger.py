@@ -14,7 +14,7 @@ from engine import events
 from engine.cards import BEAR, BULL, DECKS, LOT_MAX, counts
 from engine.commands import NOBODY, Purpose
 from engine.deal import deal
-from engine.events import End, Event
+from engine.events import End, Event, Why
 from engine.rules import NextDealer, Rules, VoidPenalty
 from engine.value import value
 from services.archive import scores
@@ -34,6 +34,16 @@ class Finding:
     text: str
 
 
+@value
+class Offered:
+    """An open offer."""
+
+    size: int
+    lot: Cards
+    directed_at: int
+    ends_at_ms: int
+
+
 class Ledger:
     """Fed with every event in order; `check` gives what is wrong, then books it."""
 
@@ -42,8 +52,9 @@ class Ledger:
         self.at_ms = 0
         self.rules: Rules | None = None
         self.hands: dict[int, Cards] = {}
-        self.offers: dict[int, tuple[int, Cards, int]] = {}
-        """By seat: size, cards, directed at."""
+        self.offers: dict[int, Offered] = {}
+        self.opens_at_ms = 0
+        self.round_ends_at_ms = 0
         self.scores: list[int] = []
         self.round = 0
         self.open = False
@@ -106,6 +117,7 @@ class Ledger:
         self.round = event.round
         yield from self._deal_differs(event)
         self.dealer = event.dealer
+        self.opens_at_ms = event.opens_at_ms
         self.open, self.corner, self.offers = False, None, {}
         self.hands = {seat: list(counts(hand)) for seat, hand in enumerate(event.hands) if hand}
 
@@ -145,17 +157,23 @@ class Ledger:
     def _exchange_opened(self, event: events.ExchangeOpened) -> Iterator[Finding]:
         if event.round != self.round or self.open:
             yield self._finding("order", f"the exchange of round {event.round} cannot open here")
+        if event.at_ms < self.opens_at_ms and not self._rules().opens_when_sorted:
+            yield self._finding("order", "the exchange opens before its time")
         self.open = True
+        self.round_ends_at_ms = event.round_ends_at_ms
 
     def _offer_opened(self, event: events.OfferOpened) -> Iterator[Finding]:
         lot = list(counts(event.lot or 0))
         yield from self._must_be_open()
         yield from self._lot_problems(event.seat, lot, event.size)
-        self.offers[event.seat] = (event.size, lot, event.directed_at)
+        self.offers[event.seat] = Offered(event.size, lot, event.directed_at, event.ends_at_ms)
 
     def _offer_ended(self, event: events.OfferEnded) -> Iterator[Finding]:
-        if self.offers.pop(event.seat, None) is None:
+        offer = self.offers.pop(event.seat, None)
+        if offer is None:
             yield self._finding("order", f"seat {event.seat} has no offer that could end")
+        elif event.why == Why.EXPIRED and not 0 < offer.ends_at_ms <= event.at_ms:
+            yield self._finding("order", "the offer runs out before its time")
 
     def _traded(self, event: events.Traded) -> Iterator[Finding]:
         given, received = list(counts(event.given or 0)), list(counts(event.received or 0))
@@ -166,7 +184,10 @@ class Ledger:
         offer = self.offers.pop(event.partner, None)
         if offer is None:
             yield self._finding("order", f"seat {event.partner} had no open offer to trade")
-        elif offer[:2] != (event.size, received) or offer[2] not in (NOBODY, event.seat):
+        elif (offer.size, offer.lot) != (event.size, received) or offer.directed_at not in (
+            NOBODY,
+            event.seat,
+        ):
             yield self._finding("conservation", "what is received is not what was offered")
         yield from self._lot_problems(event.partner, received, event.size)
         self.offers.pop(event.seat, None)
@@ -247,6 +268,8 @@ class Ledger:
         if not all(after in (before, lower) for after, before, lower in choices):
             yield self._finding("score", f"a void round cannot bring {event.deltas}")
         yield from self._totals_differ(event, list(event.totals))
+        if event.at_ms < self.round_ends_at_ms:
+            yield self._finding("order", "the round is void before its time")
         self.dealer_next = self.dealer
         yield from self._round_over(event)
 

@@ -181,7 +181,25 @@ def exchange_the_bell(items: Items) -> bool:
     return False
 
 
+def answer_twice(items: Items) -> bool:
+    for item in items:
+        if isinstance(item, events.Answered) and item.kept:
+            items.insert(0, item)
+            return True
+    return False
+
+
+def trade_in_the_past(items: Items) -> bool:
+    for place, item in enumerate(items):
+        if isinstance(item, events.Traded):
+            items[place] = replace(item, at_ms=1)
+            return True
+    return False
+
+
 FORGERIES = {
+    answer_twice: "order",
+    trade_in_the_past: "order",
     swap_a_card: "deal",
     swap_a_traded_card: "conservation",
     change_a_score: "score",
