@@ -14,19 +14,20 @@ import pytest
 
 from engine import events
 from engine.check import check
-from engine.commands import Command
+from engine.commands import NOBODY, Command
 from engine.decide import decide
 from engine.evolve import evolve
 from engine.rejections import Rejection
 from engine.shown import Phase
 from engine.state import Table, digest, digest_of, dump
+from engine.view import show as engine_show
 from support.differences import difference
 from support.play import Play
 from support.twin import timers
 from support.twin.door import give
 from support.twin.plain import named, plain
 from support.twin.rounds import rig
-from support.twin.table import Outcome
+from support.twin.table import Outcome, mark, show
 
 SEED = int(os.environ.get("PIT_TWIN_SEED", "20"))
 QUICK_COMMANDS = 6_000
@@ -35,6 +36,9 @@ ALL_COMMANDS = 100_000
 """In `make test-all`, in equal parts that can run side by side."""
 PARTS = 4
 CORNERS_OF_EACH_KIND = 500
+
+NEW_OWNER_SHARE = 0.01
+"""After how many of the commands the table gets another owner."""
 
 # Given by the matcher for commands that are never decided.
 NOT_FROM_DECIDE = {"TABLE_STOPPED", "UNDECIDED"}
@@ -82,7 +86,15 @@ class Duel:
             if self.play.twin.seq == 0:
                 self.table = Table(self.play.twin.table_id)
             self.step(number, command, number % digest_every == 0)
+            if self.chance.random() < NEW_OWNER_SHARE and self.play.twin.seq:
+                self.new_owner()
         return self.tally
+
+    def new_owner(self) -> None:
+        """Another matcher owns the table from here on."""
+        note = events.Marked(self.chance.getrandbits(40), self.chance.randbytes(16))
+        mark(self.play.twin, note)
+        evolve(self.table, note)
 
     def step(self, number: int, command: Command, with_digest: bool) -> None:
         now_ms, twin = self.play.now_ms, self.play.twin
@@ -100,9 +112,20 @@ class Duel:
             return
         if with_digest and digest_of(plain(twin)) != digest(self.table):
             pytest.fail(f"{place}\n{difference(named(plain(twin)), named(dump(self.table)))}")
+        if with_digest:
+            self.compare_views(place)
         wake_ms = timers.wake_at_ms(twin), self.table.wake_at_ms
         if wake_ms[0] != wake_ms[1]:
             pytest.fail(f"{place}\nnext deadline: expected %s, found %s" % wake_ms)
+
+    def compare_views(self, place: str) -> None:
+        """What a stream would be shown now, whoever asks."""
+        twin = self.play.twin
+        for viewer in (NOBODY, *range(len(twin.chairs))):
+            found = engine_show(self.table, viewer)
+            expected = show(twin, viewer, found.at_ms)
+            if expected != found:
+                pytest.fail(f"{place}\nshown to {viewer}:\n{difference(expected, found)}")
 
     def apply(self, found: list[events.Event], answer: events.Note | None) -> None:
         """The note, then the events; a deal may come out as the test wants it, on both sides."""

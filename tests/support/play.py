@@ -4,7 +4,7 @@ The generator looks at the twin, so it sees all hands: it plays towards corners 
 people could, and it knows exactly how to be wrong. Two runs with one seed give the same commands.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 
 from engine import commands
@@ -12,9 +12,9 @@ from engine.commands import NOBODY, AbsentPolicy, Command, Purpose, Visibility
 from engine.events import Corner, Cornered, Event
 from engine.rules import PRESETS, Rules
 from engine.shown import Phase
+from support.rigging import Plan, hands_near, some_plan
 from support.twin import timers
 from support.twin.cards import BEAR, BULL, Cards, corner_in, lane_names, to_packed
-from support.twin.rounds import suits_in_play
 from support.twin.table import Chair, Twin
 from support.wrong import Wrong
 
@@ -23,15 +23,6 @@ INVITE = b"i" * 32
 COMMANDS_A_TABLE_MAX = 600
 WRONG_IN = 3
 """One command in so many is meant to be refused, or at least to surprise."""
-
-
-@dataclass
-class Plan:
-    """What the generator steers a round towards."""
-
-    seat: int
-    commodity: str
-    kind: Corner
 
 
 class Play:
@@ -321,45 +312,13 @@ class Play:
             limit_ms=limit_ms,
         )
 
-    # -------------------------------------------------------------- rigged deals
-
     def rig(self) -> tuple[int, ...] | None:
-        """Hands for the deal just drawn, one or two trades from a corner; sometimes as drawn."""
-        pick = self.random
-        self.plan = None
-        if pick.random() < 0.1:
+        """Hands for the deal just drawn; sometimes as they were drawn."""
+        if self.random.random() < 0.1:
+            self.plan = None
             return None
-        sizes = {seat: len(self.twin.chairs[seat].hand) for seat in self.twin.playing()}
-        largest = max(sizes.values())
-        possible = [kind for kind in Corner if possible_kind(self.rules, kind, largest)]
-        kind = min(possible, key=lambda kind: (self.kinds[kind], kind))
-        fitting = [seat for seat, size in sizes.items() if possible_kind(self.rules, kind, size)]
-        seat = pick.choice(fitting)
-        size = sizes[seat]
-        commodity = pick.choice(suits_in_play(self.twin))
-        self.plan = Plan(seat, commodity, kind)
-        return self.hands_near(self.plan, size)
-
-    def hands_near(self, plan: Plan, size: int) -> tuple[int, ...]:
-        """All hands, the planned one short of some cards; the others as they come."""
-        pick = self.random
-        wanted = {Corner.EIGHT_AND_BULL: 8, Corner.EIGHT_BULL_AND_BEAR: 8}.get(plan.kind, 9)
-        short = pick.choice([0, 1, 1, 2, 3])
-        own = [plan.commodity] * (wanted - short)
-        own += [BULL] * (plan.kind in WITH_BULL) + [BEAR] * (plan.kind in WITH_BEAR)
-        pack: Cards = [card for chair in self.twin.chairs for card in chair.hand]
-        for card in own:
-            pack.remove(card)
-        pick.shuffle(pack)
-        pack.sort(key=lambda card: card in (plan.commodity, BULL, BEAR))
-        own += [pack.pop(0) for _ in range(size - len(own))]
-        pick.shuffle(pack)
-        hands = []
-        for seat, chair in enumerate(self.twin.chairs):
-            hand = own if seat == plan.seat else [pack.pop() for _ in chair.hand]
-            hands.append(to_packed(self.rules, hand))
-        assert not pack
-        return tuple(hands)
+        self.plan = some_plan(self.twin, self.kinds, self.random)
+        return hands_near(self.twin, self.plan, self.random)
 
     # -------------------------------------------------------------- small parts
 
@@ -403,22 +362,6 @@ class Play:
         person = f"b{seat}" if bot else chair.person
         gateway = pick.choice(GATEWAYS)
         return commands.Attach(seat, person, gateway, self.bytes16(), bot, resume)
-
-
-WITH_BULL = (Corner.EIGHT_AND_BULL, Corner.EIGHT_BULL_AND_BEAR, Corner.NINE_AND_BULL)
-WITH_BEAR = (Corner.EIGHT_BULL_AND_BEAR, Corner.NINE_AND_BEAR)
-TEN_CARDS = (Corner.EIGHT_BULL_AND_BEAR, Corner.NINE_AND_BULL, Corner.NINE_AND_BEAR)
-
-
-def possible_kind(rules: Rules, kind: Corner, size: int) -> bool:
-    """Whether a hand of so many cards can be such a corner under the rules."""
-    if kind in TEN_CARDS and size < 10:
-        return False
-    if kind in WITH_BULL + WITH_BEAR and not rules.bull_and_bear:
-        return False
-    if kind == Corner.NINE_AND_BEAR:
-        return not rules.bear_blocks
-    return kind != Corner.EIGHT_BULL_AND_BEAR or rules.eight_bull_and_bear
 
 
 def can_act(chair: Chair) -> bool:

@@ -19,7 +19,7 @@ from engine.events import (
 from engine.rejections import Rejection
 from engine.shown import Phase
 
-from . import rounds
+from . import endings
 from .refused import Refused
 from .table import Chair, Player, Stream, Twin, show
 from .trading import end_offer
@@ -194,7 +194,7 @@ def grace_over(twin: Twin, seat: int, now_ms: int) -> None:
 def end_if_too_few(twin: Twin, now_ms: int) -> None:
     people = [chair for chair in twin.chairs if chair.person and not chair.forfeited]
     if len(people) < twin.rules.seats_min:
-        rounds.break_off(twin, End.TOO_FEW_PLAYERS, now_ms)
+        endings.break_off(twin, End.TOO_FEW_PLAYERS, now_ms)
 
 
 def note_people(twin: Twin, now_ms: int) -> None:

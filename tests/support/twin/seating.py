@@ -8,7 +8,7 @@ from engine.rejections import Rejection
 from engine.rules import problems
 from engine.shown import Phase
 
-from . import presence, rounds, trading
+from . import endings, presence, trading
 from .refused import Refused
 from .table import Chair, Twin
 
@@ -38,7 +38,7 @@ def open_table(twin: Twin, command: OpenTable, now_ms: int, chance: Callable[[in
             now_ms,
         )
     )
-    rounds.commit(twin, 1, 0, chance)
+    endings.commit(twin, 1, 0, chance)
 
 
 def is_valid(command: OpenTable) -> bool:

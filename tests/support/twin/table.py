@@ -4,11 +4,13 @@ from dataclasses import dataclass, field
 
 from engine.cards import DECKS
 from engine.commands import NOBODY, OpenTable
-from engine.events import Event, Note
+from engine.events import Event, Marked, Note
 from engine.rules import Rules
 from engine.shown import Mark, Phase, SeatShown, TableView
 
 from .cards import Cards, to_packed
+
+MARKS_KEPT = 8
 
 
 @dataclass
@@ -157,6 +159,11 @@ class Outcome:
 
     events: list[Event]
     answer: Note | None
+
+
+def mark(twin: Twin, note: Marked) -> None:
+    """A new owner begins a stretch of history; the last eight are remembered."""
+    twin.marks = [*twin.marks, Mark(note.epoch, note.nonce, twin.seq + 1)][-MARKS_KEPT:]
 
 
 def show(twin: Twin, viewer: int, now_ms: int) -> TableView:

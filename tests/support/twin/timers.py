@@ -6,7 +6,7 @@ from engine.commands import NOBODY
 from engine.events import Absence, End, TableClosed, Why
 from engine.shown import Phase
 
-from . import presence, rounds, trading
+from . import endings, presence, rounds, trading
 from .table import Chair, Twin
 
 UNSTARTED_MS = 15 * 60_000
@@ -74,18 +74,18 @@ def tick(twin: Twin, now_ms: int, chance: Callable[[int], bytes]) -> None:
     elif what == OPENING:
         rounds.open_exchange(twin, now_ms)
     elif what == CAP:
-        rounds.void(twin, now_ms, chance)
+        endings.void(twin, now_ms, chance)
     elif what == NEXT_DEAL:
         rounds.deal(twin, now_ms)
     elif what == NO_PEOPLE:
-        rounds.break_off(twin, End.NO_PEOPLE, now_ms)
+        endings.break_off(twin, End.NO_PEOPLE, now_ms)
     else:
         close(twin, now_ms)
 
 
 def close(twin: Twin, now_ms: int) -> None:
     if twin.phase == Phase.SEATING:
-        rounds.end_game(twin, End.NEVER_STARTED, now_ms)
+        endings.end_game(twin, End.NEVER_STARTED, now_ms)
     twin.phase = Phase.CLOSED
     for chair in twin.chairs:
         chair.connected = False
