@@ -133,7 +133,7 @@ local function before(a, b)
   return a1 < b1 or (a1 == b1 and tonumber(a2) < tonumber(b2))
 end
 local archived = redis.call('GET', arch) or id
-if not string.match(archived, '^%d+-%d+$') then return 'DAMAGED' end
+if not string.match(archived, '^%d+-%d+$') then archived = '0-0' end
 
 local older = redis.call('HGET', snap, 'new')
 local text, sum = string.match(older or '', '^(.*) (%x+)$')

@@ -1,7 +1,10 @@
 """Faults of real servers and networks: killed, cut short, busy, wrong clocks, lost replies."""
 
+import os
 import random
 import shutil
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +20,7 @@ from services.log.port import (
     InPosition,
     Lease,
     LogError,
+    StoreFull,
     Unavailable,
     Unclear,
 )
@@ -213,6 +217,22 @@ def test_a_key_of_another_kind_is_damage_and_nothing_is_written(server: Embedded
     backend.close()
 
 
+def test_an_unreadable_archive_position_stops_trimming_and_nothing_else(server: EmbeddedServer):
+    backend = ServerBackend(server)
+    turns = Turns(backend.owner())
+    turns.acquire()
+    backend.raw.call("SET", "pit:{01}:arch", "nonsense")
+    for _ in range(3):
+        turns.turn(later_ms=100_000)
+        turns.snapshot([(A, b"state")], keep_ms=0)
+    assert len(turns.out()) == 4
+    backend.raw.call("DEL", "pit:{01}:arch")
+    turns.turn()
+    turns.snapshot([(A, b"state")], keep_ms=0)
+    assert len(turns.out()) == 2
+    backend.close()
+
+
 def test_a_damaged_newest_entry_is_not_taken_over(server: EmbeddedServer):
     """F30: its position would be copied into the barrier, under a fresh checksum."""
     backend = ServerBackend(server)
@@ -383,6 +403,49 @@ def assert_goes_on(server: EmbeddedServer) -> None:
     heir.turn()
     heir.snapshot([(A, b"after")])
     heir.log.close()
+
+
+# ------------------------------------------------------------------ a full disk
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 3 MB; needs the right to mount one."""
+    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(tmp_path)]
+    if os.geteuid() or subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("mounting a small disk needs root")
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+@pytest.mark.all
+@pytest.mark.parametrize("kind", ["valkey", "redis"])
+def test_a_full_disk_refuses_writes_until_there_is_room(kind: str, small_disk: Path):
+    """F25: reading goes on; what was acknowledged is there after all, also on disk."""
+    filler = small_disk / "filler"
+    filler.write_bytes(bytes(1_500_000))
+    with running(kind, small_disk / "data") as server:
+        init_store(server.url, SHARDS)
+        turns = Turns(RedisOwnerLog(server.url))
+        turns.acquire()
+        acknowledged, outcome = [turns.expected[0]], None
+        while outcome is None:
+            commit = turns.next_commit((A, bytes(40_000)))
+            outcome = turns.send(commit)
+            if outcome is None:
+                acknowledged.append(commit.id)
+        assert isinstance(outcome, StoreFull)
+        with pytest.raises(StoreFull):
+            turns.snapshot([(A, b"state")])
+        assert turns.out() == acknowledged
+        filler.unlink()
+        while isinstance(turns.send(commit), StoreFull):
+            time.sleep(0.05)  # the server tries again once a second
+        acknowledged.append(commit.id)
+        server.stop()
+        server.start()
+        assert turns.out() == acknowledged
+        turns.log.close()
 
 
 # ------------------------------------------------------------------ wrong clocks
