@@ -12,7 +12,7 @@ from engine.events import Answered, Event, Record
 from engine.view import view
 from services.gateway import wire
 from services.gateway.convert.cards import Deck, deck_of
-from services.gateway.convert.events import HAS_OWN_PART, event_message, own_part
+from services.gateway.convert.events import HAS_OWN_PART, concerned, event_message, own_part
 from services.gateway.session.port import Viewer
 from services.log.codec import pack_command
 
@@ -118,7 +118,9 @@ class TableFeed:
         return wire.public_field(play_pb2.PublicItem(event=message).SerializeToString())
 
     def _own(self, event: Event, seat: int) -> play_pb2.Own | None:
-        return own_part(view(event, seat), seat, self._known_deck()) if seat != NOBODY else None
+        if not concerned(event, seat):
+            return None
+        return own_part(view(event, seat), seat, self._known_deck())
 
     def _known_deck(self) -> Deck:
         """Every viewer came by an `Attached` or saw the table opened: both tell the deck."""

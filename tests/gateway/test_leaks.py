@@ -95,6 +95,11 @@ def lot_for_all(own_part: Callable[..., play_pb2.Own | None]) -> Callable[..., A
     return leaking
 
 
+def everybody(event: events.Event, seat: int) -> bool:
+    """Nobody is left out."""
+    return seat != NOBODY
+
+
 def trade_for_all(own_part: Callable[..., play_pb2.Own | None]) -> Callable[..., Any]:
     """The cards of a trade told to everybody."""
 
@@ -116,6 +121,7 @@ def neighbours_hand(view: Any, names: Any) -> table_pb2.Snapshot:
 
 @pytest.mark.parametrize("leak", ["seed", "lot", "snapshot", "trade"])
 async def test_a_planted_leak_is_found(leak: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed, "concerned", everybody)
     if leak == "seed":
         monkeypatch.setattr(feed, "event_message", seed_in_commitment(feed.event_message))
         monkeypatch.setattr(feed, "view", everything)

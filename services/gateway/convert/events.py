@@ -226,6 +226,19 @@ HAS_OWN_PART: Final[frozenset[type[Event]]] = frozenset(
 """Events of which a seat may know more than a spectator."""
 
 
+def concerned(event: Event, seat: int) -> bool:
+    """Whether `seat` may know more of it than a spectator: others need not be asked about."""
+    match event:
+        case events.Traded(seat=owner, partner=partner):
+            return seat in {owner, partner}
+        case events.OfferOpened(seat=owner):
+            return seat == owner
+        case events.Dealt(hands=hands):
+            return 0 <= seat < len(hands)
+        case _:
+            return False
+
+
 def own_part(event: Event, seat: int, deck: Deck) -> play_pb2.Own | None:
     """What `seat` may know beyond the public part, from its own view; `None` for nothing."""
     match event:
