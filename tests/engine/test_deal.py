@@ -5,13 +5,13 @@ from dataclasses import replace
 from hashlib import sha256
 
 import pytest
-from support.playing import Playing
 
 from engine import events as e
 from engine.cards import BEAR, BULL, ONE, counts, size
 from engine.commands import NOBODY, Purpose
 from engine.deal import commitment, deal
 from engine.rules import PRESETS
+from support.playing import Playing
 
 NONCES = [bytes([seat]) * 16 for seat in range(4)]
 

@@ -7,7 +7,6 @@ ours.
 from dataclasses import fields, replace
 
 import pytest
-from support.playing import Playing
 
 from engine.cards import DECKS
 from engine.limits import SORTING_PAUSE_MAX_S
@@ -22,8 +21,18 @@ from engine.rules import (
     problems,
     rules_hash,
 )
+from support.playing import Playing
 
-NAMES = "basic classic deluxe-basic deluxe deluxe-house household tournament blitz".split()
+NAMES = [
+    "basic",
+    "classic",
+    "deluxe-basic",
+    "deluxe",
+    "deluxe-house",
+    "household",
+    "tournament",
+    "blitz",
+]
 TABLE = """
 deck                 classic7 classic7 deluxe8 deluxe8 deluxe8 classic7 deluxe8 classic7
 seats_min            3     3     3     3     3     3     4     3

@@ -170,13 +170,15 @@ class Playing:
         self.wait(max(self.table.opens_at_ms - self.now_ms, 0))
         return self
 
-    def rig(self, held: dict[int, str]) -> None:
+    def rig(self, held: dict[int, str], dealer: int | None = None) -> None:
         """A deal in which these seats hold these cards, "8 wheat, bull"; the rest goes round.
 
-        With Bull and Bear the first two seats hold ten cards: the last one was the dealer.
+        With Bull and Bear the first two seats hold ten cards, for the last one was the dealer,
+        unless another `dealer` is named.
         """
         table = self.table
-        table.dealer = self.size - 1
+        table.dealer = self.size - 1 if dealer is None else dealer
+        left = [(table.dealer + turn) % self.size for turn in (1, 2)]
         hands = [self.cards(held.get(seat, "")) for seat in range(self.size)]
         rest = [lane for lane in table.suits for _ in range(9)]
         if self.rules.bull_and_bear:
@@ -186,7 +188,8 @@ class Playing:
                 for _ in range(number):
                     rest.remove(lane)
         room = [
-            9 + (self.rules.bull_and_bear and seat < 2) - size(h) for seat, h in enumerate(hands)
+            9 + (self.rules.bull_and_bear and seat in left) - size(hand)
+            for seat, hand in enumerate(hands)
         ]
         for turn in range(10 * self.size):
             seat = turn % self.size
@@ -217,7 +220,7 @@ class Playing:
         """End the round at once: the seat is given nine of the best suit, and rings."""
         if self.table.phase != Phase.OPEN:
             self.opened()
-        self.rig({seat: "9 " + DECKS[self.rules.deck][0][0]})
+        self.rig({seat: "9 " + DECKS[self.rules.deck][0][0]}, self.table.dealer)
         return self.ring(seat, 0)
 
     def next_round(self) -> "Playing":
