@@ -8,6 +8,7 @@
 | `shard` | what an owner holds of a shard in memory |
 | `recovery` | from a fresh lease to that memory: snapshot, then `evolve` over the log |
 | `settling` | what an unclear commit was, found out by acquiring again |
+| `ownership` | taking shards, renewing, snapshots, giving up |
 | `sharing` | which shards are this matcher's, among several |
 | `clock`, `timers`, `presence`, `lobby`, `linger`, `limits`, `crash` | one small thing each |
 """

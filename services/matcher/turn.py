@@ -257,11 +257,12 @@ class Turn:
     def commit(self) -> Commit | None:
         """The turn as one commit, in flight from now on; `None` if there is nothing to write."""
         shard = self.shard
-        if not self.items and not self.dead and not self.keeps_time():
+        said = [(name, items) for name, items in self.items.items() if items]
+        if not said and not self.dead and not self.keeps_time():
             return None
         self.crash.passing("decided")
         shard.events_since_snapshot += self.events
-        for name in self.items:
+        for name, _ in said:
             if table := shard.tables.get(name):
                 shard.timers.wake(name, table.wake_at_ms)
         shard.in_flight = Commit(
@@ -274,7 +275,7 @@ class Turn:
             now_ms=self.now_ms,
             chunks=tuple(
                 (name, pack_record(Record(name, self.first_seqs[name], tuple(items))))
-                for name, items in self.items.items()
+                for name, items in said
             ),
             dead=tuple(self.dead),
             lobby=tuple(self.lobby()),
