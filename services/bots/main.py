@@ -1,6 +1,7 @@
 """`pit serve bots`: plays every seat that wants a bot, until told to stop."""
 
 import asyncio
+import gc
 import json
 import os
 import random
@@ -53,6 +54,7 @@ def run(
         return mint(keys, bot, session)
 
     async def play() -> int:
+        _tune_collector()
         credentials = Credentials(*mint(keys, bot, session), renew)
         async with Exchange(targets or settings.gateway_target.split(","), credentials) as exchange:
             tables = BotTables(exchange, rules, seats) if keep_tables else None
@@ -69,6 +71,13 @@ def run(
     except NoTokenKey as problem:
         log.error("no_token_key", reason=str(problem))
         return 2
+
+
+def _tune_collector() -> None:
+    """Rare collections: a full one over hundreds of seats would hold up every answer."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 async def _until_stopped(house: House, keep_tables: int, report: Path | None) -> int:

@@ -69,10 +69,11 @@ HUMAN: Final = Pace(
 )
 MAX: Final = Pace(
     bell_min_s=0.0,
-    bell_median_s=0.02,
+    bell_median_s=0.1,
     offer_min_s=0.0,
-    offer_median_s=0.02,
-    patience_s=(0.4, 0.8),
+    offer_median_s=0.2,
+    patience_s=(0.8, 1.6),
     ready_s=(0.0, 0.2),
 )
-"""Only where no person sits."""
+"""Without floors, and only where no person sits: between two and three commands a second. Faster
+ones would mostly call out offers again that nobody has had the time to answer."""

@@ -30,7 +30,8 @@ from services.client.channels import Channels
 from services.client.credentials import CLIENT, Credentials
 from services.client.errors import Refused, SignedOut, details_of, refused
 from services.client.happenings import Happening
-from services.client.protocol import PublicItems, SeatProtocol
+from services.client.items import PublicItems
+from services.client.protocol import SeatProtocol
 from services.client.seat import SeatSession
 from services.client.stream import SeatStream
 

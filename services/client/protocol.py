@@ -43,14 +43,13 @@ from services.client.happenings import (
     Unknown,
     WasReset,
 )
+from services.client.items import PublicItems
 from services.client.view import TableView
 
 IN_FLIGHT_MAX: Final = 16
 """The exchange remembers the last sixteen answers of a seat; more could not be settled."""
 CONFIRMED_KEPT: Final = 256
 """Confirmed commands kept for a reset: a store loses at most about two seconds of them."""
-PARSED_MAX: Final = 4096
-"""Events kept parsed for the other seats of the same tables in this process."""
 RETRIED_CODES: Final = frozenset({code_pb2.UNAVAILABLE, code_pb2.RESOURCE_EXHAUSTED})
 
 _NO_CARDS = table_pb2.Cards()
@@ -58,25 +57,6 @@ _NO_CARDS = table_pb2.Cards()
 
 class InFlightFull(Exception):
     """Sixteen commands are without an outcome; wait for one."""
-
-
-class PublicItems:
-    """Events by their bytes. All viewers of a table are sent the same bytes, so seats that share
-    one of these parse each event once. The events are shared, too: never change one."""
-
-    __slots__ = ("_events",)
-
-    def __init__(self) -> None:
-        self._events: dict[bytes, table_pb2.Event] = {}
-
-    def event(self, public: bytes) -> table_pb2.Event:
-        event = self._events.get(public)
-        if event is None:
-            if len(self._events) >= PARSED_MAX:
-                self._events.clear()
-            event = play_pb2.PublicItem.FromString(public).event
-            self._events[public] = event
-        return event
 
 
 class _Pending:

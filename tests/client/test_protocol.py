@@ -19,7 +19,8 @@ from services.client.happenings import (
     Unknown,
     WasReset,
 )
-from services.client.protocol import IN_FLIGHT_MAX, InFlightFull, PublicItems, SeatProtocol
+from services.client.items import PublicItems
+from services.client.protocol import IN_FLIGHT_MAX, InFlightFull, SeatProtocol
 from support.responses import attached, event, offer, opened, response, snapshot, traded
 
 TABLE = "tables/00" + "a" * 20
