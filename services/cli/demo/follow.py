@@ -9,10 +9,11 @@ from services.archive.frames import id_order
 from services.archive.passing import tells_events
 from services.cli.demo.tally import TableTally
 from services.log.codec import Undecodable, unpack_lobby_line, unpack_record
-from services.log.port import GatewayLog, OutEntry, Unavailable
+from services.log.port import Chunk, GatewayLog, OutEntry, Unavailable
 
 BLOCK_MS = 500
 RETRY_S = 0.2
+PLAYED_WITHIN_S = 3.0
 OWNER_BYTES = 6
 """An owner's nonce begins with so many bytes of the hash of its matcher's name."""
 
@@ -57,9 +58,13 @@ class Takeovers:
 
 
 class Follower:
-    """Everything the screen shows of the log."""
+    """Everything the screen shows of the log.
 
-    def __init__(self, log: GatewayLog, shards: int) -> None:
+    Without a screen (`counting` false) records are not decoded: on a small machine that is work
+    taken from the players, and the summary reads everything back anyway.
+    """
+
+    def __init__(self, log: GatewayLog, shards: int, *, counting: bool) -> None:
         self.tables: dict[str, TableTally] = {}
         self.takeovers = Takeovers()
         self.owners: dict[int, bytes] = {}
@@ -69,6 +74,9 @@ class Follower:
         self.lag_ms: dict[int, float] = {}
         """By shard, how long the newest command waited in the store for its effect to be seen."""
         self._log = log
+        self._counting = counting
+        self._played_s: dict[int, float] = {}
+        """By shard, when something last happened at one of its tables."""
         self.after = dict.fromkeys(range(shards), "0-0")
         """By shard, the newest entry seen."""
 
@@ -84,8 +92,9 @@ class Follower:
                 self.tables[name].known(unpack_lobby_line(line))
 
     def shards_played(self) -> set[int]:
-        """Shards with a table in play: on the others nobody would notice an owner's death."""
-        return {int(name[:2]) for name, table in list(self.tables.items()) if not table.over}
+        """Shards with play at a table: on the others nobody would notice an owner's death."""
+        since_s = time.monotonic() - PLAYED_WITHIN_S
+        return {shard for shard, at_s in self._played_s.items() if at_s >= since_s}
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -105,15 +114,20 @@ class Follower:
         self._owned(shard, entry)
         self.takeovers.seen(shard, entry, at_s)
         if entry.chunks:
+            self._played_s[shard] = at_s
             self.lag_ms[shard] = max(0.0, time.time() * 1_000 - id_order(entry.position.entry)[0])
         for chunk in entry.chunks:
-            try:
-                record = unpack_record(chunk.table, chunk.body)
-            except Undecodable:
-                continue  # the audit at the end says so
-            if chunk.table in self.tables or tells_events(record):
-                tally = self.tables.setdefault(chunk.table, TableTally(chunk.table))
-                tally.take(record, entry.now_ms)
+            if self._counting or chunk.table not in self.tables:
+                self._count(chunk, entry.now_ms)
+
+    def _count(self, chunk: Chunk, now_ms: int) -> None:
+        try:
+            record = unpack_record(chunk.table, chunk.body)
+        except Undecodable:
+            return  # the audit at the end says so
+        if chunk.table in self.tables or tells_events(record):
+            tally = self.tables.setdefault(chunk.table, TableTally(chunk.table))
+            tally.take(record, now_ms)
 
     def _owned(self, shard: int, entry: OutEntry) -> None:
         self.owners[shard] = entry.nonce[:OWNER_BYTES]

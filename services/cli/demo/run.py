@@ -38,7 +38,7 @@ def run(plan: Plan) -> int:
 async def _play(plan: Plan, exchange: Exchange) -> int:
     stop = _stop_on_signals()
     log = RedisGatewayLog(exchange.url)
-    follower = Follower(log, exchange.meta.shards)
+    follower = Follower(log, exchange.meta.shards, counting=not plan.as_json)
     await follower.begin()
     begin_ids = dict(follower.after)
     started_s = time.monotonic()
