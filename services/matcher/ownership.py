@@ -11,13 +11,13 @@ from engine.state import dump
 from services.log.codec import pack_table
 from services.log.lease import LOOK_MS, RENEW_MS
 from services.log.port import (
-    Damaged,
     Fenced,
     Lease,
     LogError,
     Meta,
     OwnerLog,
     Snapshot,
+    StoreChanged,
     StoreFull,
     Unavailable,
     Unclear,
@@ -100,9 +100,9 @@ class Ownership:
             shard.unclear = True
         elif isinstance(error, Fenced):
             self._lose(shard, "fenced")
-        elif isinstance(error, Damaged):
+        elif not isinstance(error, Unavailable | StoreFull):
             self._leave_alone(shard.number, str(error))
-        # Unavailable and StoreFull: nothing was written, the same is tried again.
+        # Else nothing was written, and the same is tried again.
 
     # ---------------------------------------------------------------- sharing
 
@@ -130,7 +130,9 @@ class Ownership:
                 return
             self._crash.passing("acquired")
             shard = recover(self.log, number, nonce, acquired, started_s)
-        except (UnreadableShard, Damaged) as unreadable:
+        except (Unavailable, Unclear, StoreFull, StoreChanged):
+            raise
+        except (UnreadableShard, LogError) as unreadable:
             self._leave_alone(number, str(unreadable))
             self.log.release(number, nonce)
             return
@@ -213,6 +215,8 @@ class Ownership:
             settled = settle(self.log, shard, self.fresh_nonce, now_s)
         except Unavailable:
             return
+        except StoreChanged:
+            raise
         except (LogError, UnreadableShard) as error:
             self._lose(shard, f"unsettled: {type(error).__name__}")
             return
