@@ -26,7 +26,8 @@ class DirectoryArchive:
         self.root = root
         self._lock: int | None = None
         if writing:
-            root.mkdir(parents=True, exist_ok=True)
+            # Hands and seeds of games in play are in here.
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = _lock(root / ".lock")
         self._pool = ThreadPoolExecutor(SYNC_THREADS, "archive-sync") if writing else None
         self._known_directories: set[Path] = set()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from services.cli.demo.plan import STORE_PORT
 from services.cli.failures import Exit
 from support.pit import Outcome, free_port_base, pit, start
 
@@ -173,13 +174,20 @@ def test_a_busy_port_is_an_error_with_the_fix(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[tuple[Any, Path]]:
-    """A demo in play."""
+def running(tmp_path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
+    """A demo in play, and the settings for looking at it."""
     arguments = ("demo", "--json", "--tables", "2", "--pace", "max", "--data", str(tmp_path))
-    process = start(*arguments, "--port-base", str(free_port_base()))
+    base = free_port_base()
+    process = start(*arguments, "--port-base", str(base))
     try:
         wait_for((tmp_path / "bots.json").exists, process)
-        yield process, tmp_path
+        yield (
+            process,
+            {
+                "PIT_DATA": str(tmp_path),
+                "PIT_REDIS_URL": f"redis://127.0.0.1:{base + STORE_PORT}/0",
+            },
+        )
     finally:
         process.kill()
         process.communicate()
@@ -194,7 +202,23 @@ def wait_for(holds: Any, process: Any = None, seconds: float = 40) -> None:
 
 
 @pytest.mark.all
-def test_sigterm_drains(running: tuple[Any, Path]) -> None:
+def test_a_running_exchange_can_be_looked_at(running: tuple[Any, dict[str, str]]) -> None:
+    process, settings = running
+    wait_for(lambda: len(pit("table", "list", "--json", settings=settings).out.splitlines()) >= 2)
+    listed = pit("table", "list", settings=settings).out.splitlines()
+    name = listed[1].split()[0]
+    assert pit("table", "show", name, settings=settings).code == Exit.GOOD
+    assert "ROUND 1" in pit("table", "replay", name, settings=settings).out
+    verified = pit("verify", "--all", settings=settings)
+    assert verified.code == Exit.GOOD, verified.out
+    other = pit("demo", "--data", settings["PIT_DATA"], "--port-base", str(free_port_base()))
+    assert other.code == Exit.IN_USE
+    assert "--data" in other.err
+    assert process.poll() is None
+
+
+@pytest.mark.all
+def test_sigterm_drains(running: tuple[Any, dict[str, str]]) -> None:
     process, _ = running
     family = descendants(process.pid)
     process.send_signal(signal.SIGTERM)
@@ -205,7 +229,9 @@ def test_sigterm_drains(running: tuple[Any, Path]) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_nothing_is_left_running_when_the_demo_is_killed(running: tuple[Any, Path]) -> None:
+def test_nothing_is_left_running_when_the_demo_is_killed(
+    running: tuple[Any, dict[str, str]],
+) -> None:
     process, _ = running
     family = descendants(process.pid)
     assert len(family) >= 6, "server, two matchers, gateway, archiver, bots"
@@ -216,7 +242,7 @@ def test_nothing_is_left_running_when_the_demo_is_killed(running: tuple[Any, Pat
 
 @pytest.mark.all
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_a_child_that_dies_is_named(running: tuple[Any, Path]) -> None:
+def test_a_child_that_dies_is_named(running: tuple[Any, dict[str, str]]) -> None:
     process, _ = running
     gateway = next(pid for pid in descendants(process.pid) if "gateway" in command_line(pid))
     os.kill(gateway, signal.SIGKILL)

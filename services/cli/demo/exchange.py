@@ -1,7 +1,10 @@
 """The exchange itself: server and child processes, started and ended in the right order."""
 
+import fcntl
 import os
 import time
+from pathlib import Path
+from typing import IO
 
 from services.cli.common import explained_store, opened_log
 from services.cli.demo import secrets
@@ -31,6 +34,7 @@ class Exchange:
         self.report_path = plan.data / "bots.json"
         self.matchers: dict[str, Child] = {}
         self._logs = plan.data / "logs"
+        self._lock: IO[bytes] | None = None
         self._server: EmbeddedServer | None = None
         self._gateway: Child | None = None
         self._archiver: Child | None = None
@@ -39,6 +43,7 @@ class Exchange:
     def start(self) -> None:
         """Start all but the bots, and wait until players can be served."""
         self._logs.mkdir(parents=True, exist_ok=True)
+        self._lock = _lock(self.plan.data)
         self.report_path.unlink(missing_ok=True)
         self.banner = self._start_server()
         environment = self._environment()
@@ -89,6 +94,8 @@ class Exchange:
         self.end_players()
         if self._server is not None:
             self._server.stop()
+        if self._lock is not None:
+            self._lock.close()
 
     def _start_server(self) -> str:
         plan = self.plan
@@ -170,3 +177,19 @@ class Exchange:
             except grpc.RpcError:
                 return False
         return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
+
+
+def _lock(data: Path) -> IO[bytes]:
+    """Two servers on one append-only file would ruin it. Held until closed, or until we die."""
+    lock = (data / ".lock").open("wb")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise Failure(
+            Exit.IN_USE,
+            f"another demo works in {data}",
+            "its server's files cannot be shared",
+            "stop it, or give another --data",
+        ) from None
+    return lock
