@@ -19,7 +19,7 @@ from pit.v1 import play_pb2
 from engine.cards import LANE_BITS, ONE
 from engine.value import value
 from loadtest.bench._table import BenchSeat, BenchTable
-from services.gateway import feed, hub, wire
+from services.gateway import appender, feed, hub, wire
 from services.gateway.session import core
 from services.matcher import shard, turn
 
@@ -42,7 +42,12 @@ class Place:
 
 PLACES: Final = (
     Place("command: values to packed", core, "pack_command", "1"),
-    Place("entry: packed commands to bytes", hub, "pack_batch", "1 or fewer: one a turn and shard"),
+    Place(
+        "entry: packed commands to bytes",
+        appender,
+        "pack_batch",
+        "1 a turn and shard",
+    ),
     Place("matcher: entry to packed commands", shard, "unpack_batch", "as entries"),
     Place("matcher: packed command to values", turn, "unpack_command", "1"),
     Place("matcher: record to bytes", turn, "pack_record", "1 a turn and table"),

@@ -7,14 +7,13 @@ from typing import Any, Final
 from pit.v1 import play_pb2
 
 from engine import events
-from engine.commands import NOBODY, Detach
+from engine.commands import NOBODY
 from engine.events import Answered, Event, Record
 from engine.view import view
 from services.gateway import wire
 from services.gateway.convert.cards import Deck, deck_of
 from services.gateway.convert.events import HAS_OWN_PART, concerned, event_message, own_part
 from services.gateway.session.port import Viewer
-from services.log.codec import pack_command
 
 
 class TableFeed:
@@ -25,24 +24,26 @@ class TableFeed:
         table: str,
         gateway: str,
         names: Mapping[str, str],
-        submit: Callable[[str, bytes], None],
+        detach: Callable[[str, int, int], None],
     ) -> None:
         self.table = table
         self.epoch = b""
         self.head_seq = 0
         self._gateway = gateway
         self._names = names
-        self._submit = submit
+        self._detach = detach
         self._deck: Deck | None = None
         self._viewers: list[Viewer] = []
         self._seats: dict[int, Viewer] = {}
         self._attaching: dict[bytes, Viewer] = {}
+        self._given_up: set[bytes] = set()
+        """Streams that ended while they asked for a seat: what they are given is taken back."""
         self._requests: dict[bytes, asyncio.Future[events.RequestAnswered]] = {}
         self._answered: list[Viewer] = []
 
     @property
     def idle(self) -> bool:
-        return not (self._viewers or self._attaching or self._requests)
+        return not (self._viewers or self._attaching or self._requests or self._given_up)
 
     @property
     def viewers(self) -> tuple[Viewer, ...]:
@@ -62,7 +63,8 @@ class TableFeed:
             self._seats[viewer.seat] = viewer
 
     def remove(self, viewer: Viewer) -> None:
-        self._attaching.pop(viewer.stream, None)
+        if self._attaching.pop(viewer.stream, None) is not None:
+            self._given_up.add(viewer.stream)
         if viewer in self._viewers:
             self._viewers.remove(viewer)
         if self._seats.get(viewer.seat) is viewer:
@@ -179,21 +181,27 @@ class TableFeed:
         if note.gateway != self._gateway:
             return
         viewer = self._attaching.pop(note.stream, None)
-        if viewer is None:
-            if holder is None or holder.stream != note.stream:
-                self._submit(self.table, pack_command(Detach(note.seat, note.attach)))
-                return
+        if viewer is None and holder is not None and holder.stream == note.stream:
             viewer = holder
-        viewer.attached(note)
+        if viewer is None:
+            self._given_up.discard(note.stream)
+            self._detach(self.table, note.seat, note.attach)
+        else:
+            viewer.attached(note)
 
     def _on_attach_refused(self, note: events.AttachRefused) -> None:
         if note.gateway == self._gateway:
+            self._given_up.discard(note.stream)
             viewer = self._attaching.pop(note.stream, None)
             if viewer is not None:
                 viewer.attach_refused(note.rejection)
 
     def _on_other_note(self, note: object) -> None:
         """Of no concern to those who follow."""
+
+    def forget_given_up(self) -> None:
+        """Whatever they asked for has been answered by now, or never will be."""
+        self._given_up.clear()
 
     # -------------------------------------------------------------- trouble
 

@@ -10,11 +10,12 @@ from typing import Final
 import structlog
 
 from engine.events import Record
+from services.gateway.appender import ALIVE_EVERY_S
 from services.gateway.bot_seats import BotSeats
 from services.gateway.directory import Directory
 from services.gateway.errors import Refusal, Refused
 from services.gateway.feed import TableFeed
-from services.gateway.hub import ALIVE_EVERY_S, Hub
+from services.gateway.hub import GIVEN_UP_S, Hub
 from services.gateway.identity.service import REFRESH_S, IdentityService
 from services.gateway.identity.store import PeopleStore
 from services.gateway.identity.tokens import SignedTokens
@@ -87,6 +88,7 @@ class Gateway:
             tasks.create_task(self._every(ALIVE_EVERY_S, self.hub.say_alive))
             tasks.create_task(self._every(ACCEPTANCE_CHECK_S, self.hub.check_acceptances))
             tasks.create_task(self._every(TICK_S, self.tick))
+            tasks.create_task(self._every(GIVEN_UP_S, self.hub.forget_given_up))
             tasks.create_task(self._look_after_expiries())
 
     @staticmethod
@@ -177,6 +179,9 @@ class Gateway:
 
     def submit(self, table: str, command: bytes, receipt: Receipt | None) -> None:
         self.hub.submit(table, command, receipt)
+
+    def detach(self, table: str, seat: int, attach: int) -> None:
+        self.hub.detach(table, seat, attach)
 
     def watch_acceptance(self, session: Overdue, number: int) -> None:
         self.hub.watch_acceptance(session, number)

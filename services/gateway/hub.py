@@ -1,19 +1,16 @@
-"""Between the log and the tables' feeds: what goes into the log, and what comes out of it.
-
-One task appends, one reads. Commands of one turn of the loop go into one entry a shard, all
-shards in one pipeline; while that is on its way, the next ones collect.
-"""
+"""Between the log and the tables' feeds: follows all shards' output, passes on what is wanted."""
 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Final
 
 import structlog
 
 from engine import events
+from engine.commands import Detach
 from engine.events import Record, RequestAnswered
+from services.gateway.appender import Appender
 from services.gateway.errors import Refusal, Refused
 from services.gateway.feed import TableFeed
 from services.gateway.names import NameBook
@@ -23,8 +20,9 @@ from services.gateway.session.limits import ACCEPTED_AFTER_S
 from services.gateway.session.port import Overdue, Receipt
 from services.gateway.session.resume import epoch_bytes
 from services.log.chain import NOTHING, follows, held
-from services.log.codec import InBatch, Undecodable, pack_batch, unpack_record
+from services.log.codec import Undecodable, pack_command, unpack_record
 from services.log.port import (
+    Damaged,
     GatewayLog,
     LogError,
     OutEntry,
@@ -34,33 +32,19 @@ from services.log.port import (
 
 log = structlog.get_logger()
 
-ALIVE_EVERY_S: Final = 2.0
-"""Four times as often as a matcher takes to miss us."""
-STALLED_AFTER_S: Final = 2.0
-"""A shard that has commands in it and from which nothing has come for so long has no owner."""
 REQUEST_TIMEOUT_S: Final = 2.0
 """How long a unary method waits for its table."""
-BATCH_COMMANDS_MAX: Final = 256
-BATCH_BYTES_MAX: Final = 48 * 1024
-"""An entry stays below the log's limits (2,048 commands, 64 KiB)."""
+DETACH_RETRY_S: Final = 0.5
+GIVEN_UP_S: Final = 30.0
+"""Long after an Attach that was in the log is answered, whatever became of the shard's owner."""
 READ_BLOCK_MS: Final = 1_000
 RETRY_S: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
-class Waiting:
-    """Commands of one shard that are not in the log yet."""
+class Outflow:
+    """How far one shard's output has been followed."""
 
-    __slots__ = ("commands", "receipts")
-
-    def __init__(self) -> None:
-        self.commands: list[tuple[str, bytes]] = []
-        self.receipts: list[Receipt | None] = []
-
-
-class Shard:
-    """What is known of one shard's output."""
-
-    __slots__ = ("appended_s", "asked_since_s", "held", "last", "log_ms", "number", "read_s")
+    __slots__ = ("damaged", "held", "last", "log_ms", "number", "read_s")
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -71,9 +55,8 @@ class Shard:
         self.log_ms = 0
         self.read_s = 0.0
         """When `log_ms` was read, by our monotonic clock."""
-        self.appended_s = 0.0
-        self.asked_since_s = 0.0
-        """Since when commands are in the log and nothing has come out; 0 for not at all."""
+        self.damaged = False
+        """An entry cannot be read: nothing after it can be followed."""
 
 
 class Hub:
@@ -88,17 +71,14 @@ class Hub:
         clock: Callable[[], float],
     ) -> None:
         self.name = name
-        self.shards = tuple(Shard(number) for number in range(shards))
+        self.shards = shards
+        self._outflows = tuple(Outflow(number) for number in range(shards))
+        self._appender = Appender(log_port, name, shards, clock)
         self.ring = Ring()
         self._log = log_port
         self._names = names
         self._clock = clock
         self._feeds: dict[str, TableFeed] = {}
-        self._waiting: dict[int, Waiting] = {}
-        self._more = asyncio.Event()
-        self._all_appended = asyncio.Event()
-        self._all_appended.set()
-        self._append_since_s = 0.0
         self._acceptances: deque[tuple[float, Overdue, int]] = deque()
         self.history_resets = 0
 
@@ -107,7 +87,7 @@ class Hub:
     def feed(self, table: str) -> TableFeed:
         feed = self._feeds.get(table)
         if feed is None:
-            feed = TableFeed(table, self.name, self._names, self._submit_quietly)
+            feed = TableFeed(table, self.name, self._names, self.detach)
             self._feeds[table] = feed
         return feed
 
@@ -119,7 +99,7 @@ class Hub:
 
     def log_us(self, table: str) -> int:
         """Log time now: of the newest entry read, plus our own time since."""
-        shard = self.shards[shard_of(table)]
+        shard = self._outflows[shard_of(table)]
         if not shard.read_s:
             return 0
         return shard.log_ms * 1_000 + int((self._clock() - shard.read_s) * 1_000_000)
@@ -131,26 +111,15 @@ class Hub:
 
     def submit(self, table: str, command: bytes, receipt: Receipt | None) -> None:
         """Append at the end of this turn. Raises `Refused` where nobody would answer."""
-        number = shard_of(table)
-        self._refuse_if_stalled(self.shards[number])
-        waiting = self._waiting.get(number)
-        if waiting is None:
-            waiting = self._waiting[number] = Waiting()
-        waiting.commands.append((table, command))
-        waiting.receipts.append(receipt)
-        self._all_appended.clear()
-        self._more.set()
+        shard = shard_of(table)
+        self._appender.refuse_if_stalled(shard)
+        self._appender.put(shard, table, command, receipt)
 
-    def _submit_quietly(self, table: str, command: bytes) -> None:
-        with suppress(Refused):
-            self.submit(table, command, None)
-
-    def _refuse_if_stalled(self, shard: Shard) -> None:
-        oldest_s = shard.asked_since_s or self._append_since_s
-        if self._append_since_s:
-            oldest_s = min(oldest_s, self._append_since_s)
-        if oldest_s and self._clock() - oldest_s > STALLED_AFTER_S:
-            raise Refused(Refusal.TABLE_UNAVAILABLE)
+    def detach(self, table: str, seat: int, attach: int) -> None:
+        """Tell a table that a stream is gone, however long it takes: nobody else would."""
+        command = pack_command(Detach(seat, attach))
+        receipt = _DetachReceipt(self, table, seat, attach)
+        self._appender.put(shard_of(table), table, command, receipt)
 
     async def request(self, table: str, request: bytes, command: bytes) -> RequestAnswered:
         """Append a command with a request id and wait for its answer. Raises `Refused`."""
@@ -168,72 +137,22 @@ class Hub:
             self.release(table)
 
     async def append_forever(self) -> None:
-        """Append what has collected, again and again."""
-        while True:
-            await self._more.wait()
-            self._more.clear()
-            while self._waiting:
-                await self._append_once()
-            self._all_appended.set()
+        """The task that appends."""
+        await self._appender.append_forever()
 
     async def appended(self) -> None:
-        """Wait until nothing waits to be appended, but not for a store that does not answer."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(STALLED_AFTER_S):
-                await self._all_appended.wait()
-
-    async def _append_once(self) -> None:
-        waiting = {shard: self._take(shard) for shard in tuple(self._waiting)}
-        entries = {
-            shard: pack_batch(InBatch(self.name, tuple(taken.commands)))
-            for shard, taken in waiting.items()
-        }
-        self._append_since_s = self._clock()
-        try:
-            results = await self._log.append(entries)
-        except StoreChanged:
-            raise
-        except LogError as error:
-            results = dict.fromkeys(entries, error)
-        self._append_since_s = 0.0
-        now_s = self._clock()
-        for shard, taken in waiting.items():
-            outcome = results[shard]
-            state = self.shards[shard]
-            if outcome is None:
-                state.appended_s = now_s
-                if taken.commands and not state.asked_since_s:
-                    state.asked_since_s = now_s
-            for receipt in taken.receipts:
-                if receipt is not None:
-                    receipt.landed(outcome)
-
-    def _take(self, shard: int) -> Waiting:
-        """What fits one entry; the rest stays for the next."""
-        waiting = self._waiting.pop(shard)
-        size = 0
-        for place, (table, command) in enumerate(waiting.commands):
-            size += len(table) + len(command)
-            if place and (place >= BATCH_COMMANDS_MAX or size > BATCH_BYTES_MAX):
-                rest = Waiting()
-                rest.commands = waiting.commands[place:]
-                rest.receipts = waiting.receipts[place:]
-                self._waiting[shard] = rest
-                waiting.commands = waiting.commands[:place]
-                waiting.receipts = waiting.receipts[:place]
-                break
-        return waiting
+        """Wait until nothing waits to be appended."""
+        await self._appender.appended()
 
     def say_alive(self) -> None:
         """Show the shards whose tables we serve that we live. Called every `ALIVE_EVERY_S`."""
-        now_s = self._clock()
-        served = {shard_of(table) for table in self._feeds}
-        for number in served:
-            if number not in self._waiting and (
-                now_s - self.shards[number].appended_s > ALIVE_EVERY_S / 2
-            ):
-                self._waiting[number] = Waiting()
-                self._more.set()
+        self._appender.say_alive({shard_of(table) for table in self._feeds})
+
+    def forget_given_up(self) -> None:
+        """Drop what was kept for streams that ended while they attached. Called now and then."""
+        for table, feed in tuple(self._feeds.items()):
+            feed.forget_given_up()
+            self.release(table)
 
     def watch_acceptance(self, session: Overdue, number: int) -> None:
         self._acceptances.append((self._clock() + ACCEPTED_AFTER_S, session, number))
@@ -249,30 +168,29 @@ class Hub:
 
     async def begin(self) -> None:
         """Find the ends of all shards' outputs: what happened before is not ours to pass on."""
-        for shard in self.shards:
+        for shard in self._outflows:
             await self._start_at_newest(shard)
 
-    async def _start_at_newest(self, shard: Shard) -> None:
+    async def _start_at_newest(self, shard: Outflow) -> None:
         shard.last = await self._log.newest(shard.number)
         shard.held = NOTHING
         if shard.last is not None:
             shard.held = held(shard.last)
             self._note_time(shard, shard.last)
 
-    def _note_time(self, shard: Shard, entry: OutEntry) -> None:
+    def _note_time(self, shard: Outflow, entry: OutEntry) -> None:
         shard.log_ms = entry.now_ms
         shard.read_s = self._clock()
-        shard.asked_since_s = 0.0
+        self._appender.inflows[shard.number].heard(shard.read_s)
 
     async def follow_forever(self) -> None:
         """Read, check, pass on; after an interruption see whether the history is still ours."""
         failures = 0
         while True:
             try:
-                after = {shard.number: shard.held.id for shard in self.shards}
-                read = await self._log.read(after, READ_BLOCK_MS)
+                read = await self._read()
                 for number, entries in read.items():
-                    await self._follow(self.shards[number], entries)
+                    await self._follow(self._outflows[number], entries)
                 if failures or not any(read.values()):
                     await self._check_history()
                     failures = 0
@@ -284,13 +202,35 @@ class Hub:
                 await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
                 failures += 1
 
+    async def _read(self) -> dict[int, list[OutEntry]]:
+        """New entries of all shards; a shard that cannot be read is left alone, and said aloud."""
+        after = {shard.number: shard.held.id for shard in self._outflows if not shard.damaged}
+        try:
+            return await self._log.read(after, READ_BLOCK_MS)
+        except Damaged:
+            read: dict[int, list[OutEntry]] = {}
+            for number, held_id in after.items():
+                try:
+                    read |= await self._log.read({number: held_id}, 0)
+                except Damaged as error:
+                    log.error("shard_damaged", shard=number, what=str(error))
+                    self._stop_shard(self._outflows[number])
+            return read
+
+    def _stop_shard(self, shard: Outflow) -> None:
+        shard.damaged = True
+        self._appender.inflows[shard.number].damaged = True
+        for table, feed in tuple(self._feeds.items()):
+            if shard_of(table) == shard.number:
+                feed.stopped()
+
     async def _check_history(self) -> None:
         """A demoted or restarted store may have lost the entries we hold, without a word."""
-        for shard in self.shards:
+        for shard in self._outflows:
             if shard.last is not None and not await self._log.still_there(shard.number, shard.last):
                 await self._history_lost(shard)
 
-    async def _follow(self, shard: Shard, entries: list[OutEntry]) -> None:
+    async def _follow(self, shard: Outflow, entries: list[OutEntry]) -> None:
         for entry in entries:
             if not follows(shard.held, entry):
                 await self._history_lost(shard)
@@ -324,7 +264,8 @@ class Hub:
             await self._names.learn(unknown)
         feed.deliver(record, epoch)
 
-    async def _history_lost(self, shard: Shard) -> None:
+    async def _history_lost(self, shard: Outflow) -> None:
+        await self._log.meta()  # an emptied store is another store: this raises StoreChanged
         self.history_resets += 1
         log.warning("history_reset", shard=shard.number)
         self.ring.forget_shard(shard.number)
@@ -332,6 +273,21 @@ class Hub:
         for table, feed in tuple(self._feeds.items()):
             if shard_of(table) == shard.number:
                 feed.history_lost()
+
+
+class _DetachReceipt:
+    """Sends a Detach again when it did not get into the log; twice is as good as once."""
+
+    __slots__ = ("_again", "_hub")
+
+    def __init__(self, hub: Hub, table: str, seat: int, attach: int) -> None:
+        self._hub = hub
+        self._again = (table, seat, attach)
+
+    def landed(self, error: LogError | None) -> None:
+        if error is not None:
+            loop = asyncio.get_running_loop()
+            loop.call_later(DETACH_RETRY_S, self._hub.detach, *self._again)
 
 
 class _RequestReceipt:

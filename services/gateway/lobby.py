@@ -50,7 +50,7 @@ class LobbyService:
         self._directory = directory
         self._tokens = tokens
         self._names = names
-        self._shards = len(hub.shards)
+        self._shards = hub.shards
 
     # -------------------------------------------------------------- reading
 

@@ -1,10 +1,13 @@
 """The life of a session: attach, play, be refused, end."""
 
+import asyncio
+
 import pytest
 from pit.v1 import play_pb2, table_pb2
 
 from services.client.happenings import Effective, Happened, Started
 from services.client.protocol import SeatProtocol
+from services.gateway.hub import DETACH_RETRY_S
 from services.gateway.session.limits import (
     ACCEPTED_AFTER_S,
     ATTACH_TIMEOUT_S,
@@ -349,6 +352,55 @@ async def test_a_late_attachment_of_a_stream_that_is_gone_is_taken_back() -> Non
         two.take()
         kinds = [each.event.WhichOneof("kind") for each in two.happenings if type(each) is Happened]
         assert kinds[-1] == "seat_away"
+
+
+async def test_a_stream_that_ends_while_it_attaches_leaves_nobody_connected() -> None:
+    async with Front() as front:
+        one = await front.join(front.person(0), await front.table(front.person(0)))
+        one.connect()
+        assert one.session is not None
+        one.session.closed()
+        await front.settle(6)
+        [two] = await front.seated(one.protocol.table, 1)
+        assert not snapshot_of(two).seats[0].connected
+        assert len(front.gateway.hub._feeds) == 1
+
+
+def snapshot_of(seat: Seated) -> table_pb2.Snapshot:
+    """The first thing this seat was shown."""
+    [item, *_] = play_pb2.PlayResponse.FromString(seat.raw[0]).batch.tables[0].items
+    return item.attached.snapshot
+
+
+async def test_a_stream_that_ends_while_the_store_is_away_is_told_of_later() -> None:
+    async with Front() as front:
+        one, two, *_ = await front.playing()
+        front.world.store.fault = lambda operation: (
+            Fault.REFUSED if operation == "append" else Fault.NONE
+        )
+        assert one.session is not None
+        one.session.closed()
+        await front.settle()
+        front.world.store.fault = lambda operation: Fault.NONE
+        await asyncio.sleep(DETACH_RETRY_S)
+        await front.settle()
+        two.take()
+        assert kinds_of(two)[-1] == "seat_away"
+
+
+def kinds_of(seat: Seated) -> list[str]:
+    return [
+        str(each.event.WhichOneof("kind")) for each in seat.happenings if type(each) is Happened
+    ]
+
+
+async def test_a_damaged_record_stops_its_table_and_no_other() -> None:
+    async with Front() as front:
+        one, *_ = await front.playing()
+        other = await front.seated(await front.table(front.person(9)), 9)
+        front.gateway.feed(one.protocol.table.partition("/")[2]).stopped()
+        assert one.door.end_reason == "TABLE_STOPPED"
+        assert not other[0].door.ended
 
 
 async def test_a_stream_ends_half_a_minute_after_its_token_unless_refreshed_in_it() -> None:

@@ -13,9 +13,9 @@ from pit.v1 import lobby_pb2, play_pb2, table_pb2
 
 from services.client.happenings import Happening, Settled
 from services.client.protocol import SeatProtocol
+from services.gateway.appender import ALIVE_EVERY_S
 from services.gateway.errors import Refused
 from services.gateway.gateway import Gateway
-from services.gateway.hub import ALIVE_EVERY_S
 from services.gateway.identity.memory import MemoryPeopleStore
 from services.gateway.identity.tokens import SignedTokens
 from services.gateway.session.core import Session

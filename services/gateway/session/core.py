@@ -49,34 +49,6 @@ class State(Enum):
 class Session:
     """One stream. Its seat comes from the seat token, never from a request."""
 
-    __slots__ = (
-        "_blocked_since_s",
-        "_by_s",
-        "_door",
-        "_effect_number",
-        "_effect_seq",
-        "_exchange",
-        "_expiry_asked",
-        "_feed",
-        "_held",
-        "_last_sent_s",
-        "_numbers",
-        "_origin",
-        "_outbox",
-        "_reset_reason",
-        "_resume",
-        "_state",
-        "_superseded",
-        "_table",
-        "_touched",
-        "attach",
-        "bot",
-        "caller",
-        "generation",
-        "seat",
-        "stream",
-    )
-
     def __init__(self, exchange: Exchange, door: Door, caller: Caller) -> None:
         now_s = exchange.now_s()
         self.caller = caller
@@ -161,7 +133,7 @@ class Session:
         if self._feed is not None:
             self._feed.remove(self)
             if self.attach and not self._superseded:
-                self._detach()
+                self._exchange.detach(self._table, self.seat, self.attach)
         self._exchange.session_ended(self)
         self._door.end(refused)
 
@@ -169,13 +141,6 @@ class Session:
     def table(self) -> str:
         """Empty before an Attach."""
         return self._table
-
-    def _detach(self) -> None:
-        command = commands.Detach(self.seat, self.attach)
-        try:
-            self._exchange.submit(self._table, pack_command(command), None)
-        except Refused:
-            return  # the table finds out by this gateway's silence, or by the next Attach
 
     # -------------------------------------------------------------- what the client asks for
 

@@ -111,6 +111,9 @@ class Exchange(Protocol):
     def submit(self, table: str, command: bytes, receipt: Receipt | None) -> None:
         """Append a packed command. Raises `Refused` where the table cannot be reached."""
 
+    def detach(self, table: str, seat: int, attach: int) -> None:
+        """Tell the table that a stream is gone."""
+
     def watch_acceptance(self, session: "Overdue", number: int) -> None:
         """Call `session.overdue(number)` when the effect should have come."""
 

@@ -1,0 +1,146 @@
+"""Into the log: the commands of one turn of the loop, one entry a shard, all in one pipeline.
+
+While that is on its way, the next ones collect.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Final
+
+from engine.rejections import Rejection
+from services.gateway.errors import Refusal, Refused
+from services.gateway.session.port import Receipt
+from services.log.codec import InBatch, pack_batch
+from services.log.port import GatewayLog, LogError, StoreChanged
+
+ALIVE_EVERY_S: Final = 2.0
+"""Four times as often as a matcher takes to miss us."""
+STALLED_AFTER_S: Final = 2.0
+"""A shard that has commands in it and from which nothing has come for so long has no owner."""
+BATCH_COMMANDS_MAX: Final = 256
+BATCH_BYTES_MAX: Final = 48 * 1024
+"""An entry stays below the log's limits (2,048 commands, 64 KiB)."""
+
+
+class Inflow:
+    """What is known of one shard's way in."""
+
+    __slots__ = ("appended_s", "asked_since_s", "commands", "damaged", "heard_s", "receipts")
+
+    def __init__(self) -> None:
+        self.commands: list[tuple[str, bytes]] = []
+        """Not in the log yet."""
+        self.receipts: list[Receipt | None] = []
+        self.appended_s = 0.0
+        self.heard_s = 0.0
+        """When something last came out of the shard."""
+        self.asked_since_s = 0.0
+        """Since when commands are in the log and nothing has come out; 0 for not at all."""
+        self.damaged = False
+        """What comes out cannot be read, so nothing more is put in."""
+
+    def heard(self, now_s: float) -> None:
+        self.heard_s = now_s
+        self.asked_since_s = 0.0
+
+    def take(self) -> tuple[list[tuple[str, bytes]], list[Receipt | None]]:
+        """What fits one entry; the rest stays for the next."""
+        size = 0
+        end = len(self.commands)
+        for place, (table, command) in enumerate(self.commands):
+            size += len(table) + len(command)
+            if place and (place >= BATCH_COMMANDS_MAX or size > BATCH_BYTES_MAX):
+                end = place
+                break
+        commands, self.commands = self.commands[:end], self.commands[end:]
+        receipts, self.receipts = self.receipts[:end], self.receipts[end:]
+        return commands, receipts
+
+
+class Appender:
+    """One task appends; everybody else only puts."""
+
+    def __init__(
+        self, log_port: GatewayLog, gateway: str, shards: int, clock: Callable[[], float]
+    ) -> None:
+        self.inflows = tuple(Inflow() for _ in range(shards))
+        self._log = log_port
+        self._gateway = gateway
+        self._clock = clock
+        self._waiting: set[int] = set()
+        self._more = asyncio.Event()
+        self._all_appended = asyncio.Event()
+        self._all_appended.set()
+        self._append_since_s = 0.0
+
+    def put(self, shard: int, table: str, command: bytes, receipt: Receipt | None) -> None:
+        """Append at the end of this turn."""
+        inflow = self.inflows[shard]
+        inflow.commands.append((table, command))
+        inflow.receipts.append(receipt)
+        self._wake(shard)
+
+    def refuse_if_stalled(self, shard: int) -> None:
+        """Raise `Refused` where nobody would answer."""
+        inflow = self.inflows[shard]
+        if inflow.damaged:
+            raise Refused(Rejection.TABLE_STOPPED)
+        latest_s = self._clock() - STALLED_AFTER_S
+        if 0 < inflow.asked_since_s < latest_s or 0 < self._append_since_s < latest_s:
+            raise Refused(Refusal.TABLE_UNAVAILABLE)
+
+    def say_alive(self, served: Iterable[int]) -> None:
+        """Show these shards that we live, where nothing else does. Every `ALIVE_EVERY_S`."""
+        now_s = self._clock()
+        for shard in served:
+            if now_s - self.inflows[shard].appended_s > ALIVE_EVERY_S / 2:
+                self._wake(shard)
+
+    def _wake(self, shard: int) -> None:
+        self._waiting.add(shard)
+        self._all_appended.clear()
+        self._more.set()
+
+    async def append_forever(self) -> None:
+        """Append what has collected, again and again."""
+        while True:
+            await self._more.wait()
+            self._more.clear()
+            while self._waiting:
+                await self._append_once()
+            self._all_appended.set()
+
+    async def appended(self) -> None:
+        """Wait until nothing waits to be appended, but not for a store that does not answer."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STALLED_AFTER_S):
+                await self._all_appended.wait()
+
+    async def _append_once(self) -> None:
+        taken = {shard: self.inflows[shard].take() for shard in self._waiting}
+        self._waiting = {shard for shard in taken if self.inflows[shard].commands}
+        entries = {
+            shard: pack_batch(InBatch(self._gateway, tuple(commands)))
+            for shard, (commands, _) in taken.items()
+        }
+        started_s = self._append_since_s = self._clock()
+        try:
+            results = await self._log.append(entries)
+        except StoreChanged:
+            raise
+        except LogError as error:
+            results = dict.fromkeys(entries, error)
+        self._append_since_s = 0.0
+        for shard, (commands, receipts) in taken.items():
+            if results[shard] is None:
+                self._landed(self.inflows[shard], started_s, asked=bool(commands))
+            for receipt in receipts:
+                if receipt is not None:
+                    receipt.landed(results[shard])
+
+    def _landed(self, inflow: Inflow, started_s: float, *, asked: bool) -> None:
+        inflow.appended_s = self._clock()
+        # What came out meanwhile may already be the answer.
+        if asked and not inflow.asked_since_s and inflow.heard_s < started_s:
+            inflow.asked_since_s = inflow.appended_s
