@@ -136,6 +136,7 @@ def _seat_left(table: Table, event: e.SeatLeft) -> None:
     if not seat.bot:
         seat.connected = False
         seat.attach += 1  # so that the stream of who left is superseded
+        seat.gateway, seat.stream = "", b""
         _silence(table, seat, event.at_ms)
     _note_people(table, event.at_ms)
 

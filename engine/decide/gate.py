@@ -95,7 +95,8 @@ def _stream_fault(seat: Seat, command: c.SeatCommand) -> Refusal | None:
         return SEAT_FORFEITED
     # The newest stream of a player who counts as away: this command brings the player back.
     person_acts = seat.current is seat.numbers[0]
-    return None if seat.absence and person_acts and not seat.bot else SUPERSEDED
+    comes_back = seat.absence and seat.stream and person_acts and not seat.bot
+    return None if comes_back else SUPERSEDED
 
 
 def _number_fault(numbers: Numbers, command: c.SeatCommand) -> Refusal | None:
