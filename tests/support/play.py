@@ -8,9 +8,10 @@ from dataclasses import replace
 from random import Random
 
 from engine import commands
+from engine.cards import DECKS
 from engine.commands import NOBODY, AbsentPolicy, Command, Purpose, Visibility
 from engine.events import Corner, Cornered, Event
-from engine.rules import PRESETS, Rules
+from engine.rules import PRESETS, NextDealer, Rules, VoidPenalty
 from engine.shown import Phase
 from support.rigging import Plan, hands_near, some_plan
 from support.twin import timers
@@ -48,9 +49,9 @@ class Play:
         least = self.rules.seats_min
         self.full = pick.random() < 0.7
         """Whether all seats are to be taken by people before the start."""
-        most = self.rules.seats_max
+        most = min(self.rules.seats_max, len(self.rules.suits) or 8)
         self.seats = pick.choice([least, least, pick.randint(least, most)])
-        if not self.full:
+        if not self.full and least < most:
             self.seats = pick.randint(least + 1, most)
         self.visibility = pick.choice(list(Visibility))
         policies = [AbsentPolicy.BOT, AbsentPolicy.BOT, AbsentPolicy.FORFEIT]
@@ -67,18 +68,40 @@ class Play:
         self.asked: list[commands.RequestCommand] = []
 
     def some_rules(self) -> Rules:
+        """A preset, or one with some switches set otherwise."""
         pick = self.random
-        names = [*PRESETS, "household", "blitz", "classic"]
-        rules = PRESETS[pick.choice(names)]
+        rules = PRESETS[pick.choice([*PRESETS, "household", "blitz", "classic"])]
+        if pick.random() < 0.5:
+            return rules
+        names = [name for name, _ in DECKS[rules.deck]]
+        blocks = pick.choice(["bear", "both", "neither"])
+        switches: dict[str, object] = {
+            "below_zero": pick.random() < 0.5,
+            "target": pick.choice([100, 5_000]),
+            "round_cap_s": 10,
+            "false_bell_fine": 10,
+            "false_bell_lock_s": pick.choice([0, 2, 60]),
+            "scored_rounds_max": 2,
+            "rounds_max": 3,
+            "mixed_lots": not rules.mixed_lots,
+            "directed_offers": not rules.directed_offers,
+            "opens_when_sorted": not rules.opens_when_sorted,
+            "sorting_pause_s": 0,
+            "away_grace_s": 0,
+            "idle_s": 2,
+            "void_penalty": VoidPenalty.IDLE,
+            "next_dealer": pick.choice(list(NextDealer)),
+            "eight_and_bull_times": pick.randint(1, 4),
+            "nine_and_bull_times": pick.randint(1, 4),
+            "cornerer_pays": not rules.cornerer_pays,
+            "bull_penalty": 7,
+            "suits": tuple(pick.sample(names, pick.randint(rules.seats_min, len(names)))),
+        }
+        chosen = pick.sample(sorted(switches), pick.randint(1, 5))
+        changed = {name: switches[name] for name in chosen}
         if pick.random() < 0.3:
-            rules = replace(rules, below_zero=pick.random() < 0.5, target=pick.choice([100, 5_000]))
-        if pick.random() < 0.15:
-            rules = replace(rules, round_cap_s=10, false_bell_fine=10)
-        if pick.random() < 0.15:
-            rules = replace(rules, scored_rounds_max=2, rounds_max=3)
-        if pick.random() < 0.1:
-            rules = replace(rules, mixed_lots=not rules.mixed_lots, false_bell_lock_s=2)
-        return rules
+            changed |= {"bear_blocks": blocks == "bear", "eight_bull_and_bear": blocks == "both"}
+        return replace(rules, **changed)  # type: ignore[arg-type]
 
     # -------------------------------------------------------------- the next command
 
@@ -132,7 +155,7 @@ class Play:
         what = pick.randrange(12)
         if what == 0:
             return commands.GatewayLost(pick.choice(GATEWAYS))
-        if what == 1:
+        if what <= 2:
             return self.leave(self.twin.chairs[seat].person or self.people[0])
         if what <= 4:
             return self.wait()
@@ -165,6 +188,8 @@ class Play:
 
     def before_the_start(self) -> Command:
         pick = self.random
+        if pick.random() < 0.05:
+            return self.restless()
         chairs = self.twin.chairs
         free = [seat for seat, chair in enumerate(chairs) if not chair.person]
         enough = self.seats - len(free) >= self.rules.seats_min

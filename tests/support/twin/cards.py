@@ -68,25 +68,34 @@ def without(hand: Cards, lot: Cards) -> Cards:
 
 
 def corner_in(rules: Rules, hand: Cards, commodity: str) -> Corner | None:
-    """The best kind of corner the hand holds in the named commodity, or none."""
+    """The best kind of corner the hand holds in the named commodity, or none.
+
+    The best is what pays most: nine and the Bull are eight and the Bull as well.
+    """
+    kinds = corners_in(rules, hand, commodity)
+    if not kinds:
+        return None
+    return max(kinds, key=lambda kind: (corner_pays(rules, kind, commodity), kind))
+
+
+def corners_in(rules: Rules, hand: Cards, commodity: str) -> list[Corner]:
+    """All kinds of corner the hand holds in the named commodity."""
     named = hand.count(commodity)
     bull = BULL in hand
     bear = BEAR in hand
+    if named == 8 and bull and bear and rules.eight_bull_and_bear:
+        return [Corner.EIGHT_BULL_AND_BEAR]
     if bear and rules.bear_blocks:
-        # Blocked, but for the corner that needs the Bear.
-        both = named == 8 and bull and rules.eight_bull_and_bear
-        return Corner.EIGHT_BULL_AND_BEAR if both else None
-    if named == 9 and bull:
-        return Corner.NINE_AND_BULL
+        return []
     if named == 9 and bear:
-        return Corner.NINE_AND_BEAR
+        return [Corner.NINE_AND_BEAR]
+    if named == 9 and bull:
+        return [Corner.NINE_AND_BULL, Corner.EIGHT_AND_BULL]
     if named == 9:
-        return Corner.NINE
-    if named == 8 and bull and bear:
-        return Corner.EIGHT_BULL_AND_BEAR if rules.eight_bull_and_bear else None
-    if named == 8 and bull:
-        return Corner.EIGHT_AND_BULL
-    return None
+        return [Corner.NINE]
+    if named == 8 and bull and not bear:
+        return [Corner.EIGHT_AND_BULL]
+    return []
 
 
 def corner_pays(rules: Rules, kind: Corner, commodity: str) -> int:

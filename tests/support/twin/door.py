@@ -136,7 +136,7 @@ def who_acts(twin: Twin, command: SeatCommand) -> Player:
     if chair.stream is None or chair.attaches != command.attach:
         raise Refused(Rejection.SUPERSEDED)
     assert chair.stream is not None
-    if not chair.held and not presence.is_away(chair):
+    if not chair.held:
         raise Refused(Rejection.SUPERSEDED)
     if chair.stream.bot and not chair.bot:
         raise Refused(Rejection.SUPERSEDED)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from engine.cards import DECKS
 from engine.commands import NOBODY, AbsentPolicy, Join, Leave, OpenTable, Visibility
 from engine.events import Absence, BotWanted, OwnerChanged, SeatLeft, SeatTaken, TableOpened, Why
 from engine.rejections import Rejection
@@ -15,8 +16,10 @@ from .table import Chair, Twin
 
 def open_table(twin: Twin, command: OpenTable, now_ms: int, chance: Callable[[int], bytes]) -> None:
     rules = command.rules
-    if not rules.seats_min <= command.seats <= rules.seats_max:
-        raise Refused(Rejection.SEATS_RANGE, rules.seats_min, rules.seats_max)
+    commodities = len(rules.suits) or len(DECKS[rules.deck])
+    most = min(rules.seats_max, commodities)
+    if not rules.seats_min <= command.seats <= most:
+        raise Refused(Rejection.SEATS_RANGE, rules.seats_min, most)
     if not is_valid(command):
         raise Refused(Rejection.SETTINGS_INVALID)
     twin.opening = command
@@ -125,6 +128,10 @@ def leave(twin: Twin, command: Leave, now_ms: int) -> int:
         chair.held = False
         chair.attaches += 1
         chair.ready = set()
+        if chair.stream is not None:
+            chair.stream.gateway, chair.stream.name = "", b""
+        if twin.phase == Phase.SEATING:
+            chair.nonce = b""
     presence.fresh(chair.people)
     chair.person = ""
     chair.seated_place = 0
@@ -135,7 +142,7 @@ def leave(twin: Twin, command: Leave, now_ms: int) -> int:
     assert twin.opening is not None
     presence.nobody_plays(twin, seat, now_ms)
     presence.note_people(twin, now_ms)
-    if twin.phase == Phase.SEATING and not presence.anybody_plays_in_person(twin):
+    if not presence.anybody_plays_in_person(twin):
         twin.no_people_since_ms = twin.no_people_since_ms or now_ms
     if twin.phase in presence.IN_PLAY and not twin.opening.bots:
         presence.end_if_too_few(twin, now_ms)
