@@ -49,7 +49,8 @@ class GatewayProcess:
         return self.process.wait(20)
 
     def log(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.log_path.read_text().splitlines()]
+        lines = self.log_path.read_text().splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{")]
 
 
 @contextmanager

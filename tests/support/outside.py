@@ -15,6 +15,7 @@ from services.client.happenings import Happened, Happening, Rejected, Settled
 from services.client.protocol import SeatProtocol
 
 WAIT_S = 20.0
+RETRY_S = 0.2
 Metadata = Sequence[tuple[str, Any]]
 
 
@@ -140,11 +141,17 @@ class SeatAtTable:
         self.happenings: list[Happening] = []
         self.rejections: list[play_pb2.Rejected] = []
         self.end: Refusal | None = None
+        self._person = person
         self._changed = threading.Condition()
+        self.resume()
+
+    def resume(self) -> None:
+        """A new stream, from where the last one ended."""
+        self.end = None
         self._requests: SimpleQueue[bytes | None] = SimpleQueue()
-        self._requests.put(protocol.attach())
-        call = person.outside.channel.stream_stream("/pit.v1.PlayService/Play")
-        self._call = call(iter(self._requests.get, None), metadata=person.metadata)
+        self._requests.put(self.protocol.attach())
+        call = self._person.outside.channel.stream_stream("/pit.v1.PlayService/Play")
+        self._call = call(iter(self._requests.get, None), metadata=self._person.metadata)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -208,6 +215,18 @@ class SeatAtTable:
     def wait(self, true: Callable[[], bool]) -> None:
         with self._changed:
             assert self._changed.wait_for(true, WAIT_S), f"{self.end} {self.happenings[-3:]}"
+
+    def wait_retrying(self, answered: Callable[[], bool]) -> None:
+        """Send again what was refused without being used up, until it is answered."""
+        with self._changed:
+            for _ in range(int(WAIT_S / RETRY_S)):
+                if answered():
+                    return
+                self.protocol.retry()
+                for data in self.protocol.outgoing():
+                    self._requests.put(data)
+                self._changed.wait(RETRY_S)
+        raise AssertionError(f"never answered: {self.rejections[-1:]}")
 
     def kinds(self) -> list[str]:
         """Kinds of the events so far."""
