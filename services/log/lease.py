@@ -12,15 +12,11 @@ LEASE_MS: Final = 1_500
 """A lease standing still this long, by the watcher's own clock, may be taken. Short enough that
 play goes on within three seconds, long enough that a slow fsync does not cost a shard."""
 LOOK_MS: Final = 250
-"""How often leases are looked at, and once more when one runs out. A lease may have moved just
-after a look: at most this is lost."""
-RENEW_MS: Final = 400
-"""A quiet shard's counter is raised this often: thrice within a lease time, and often enough for
-renewals that each take 0.6 of it."""
+"""How often a matcher looks at all leases and renews its own, and looks once more when one runs
+out. A lease may have moved just after a look: at most this is lost."""
 
-assert LOOK_MS * 2 < LEASE_MS
-assert RENEW_MS * 3 < LEASE_MS
-assert RENEW_MS + 0.6 * LEASE_MS < LEASE_MS
+assert LOOK_MS * 3 < LEASE_MS
+assert LOOK_MS + 0.6 * LEASE_MS < LEASE_MS, "renewals may each take 0.6 of a lease time"
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -32,13 +28,17 @@ class Watch(Generic[K, V]):
     def __init__(self) -> None:
         self._seen: dict[K, tuple[V, float]] = {}
 
-    def still_ms(self, key: K, content: V, monotonic_s: float) -> float:
-        """How long `key` has been seen with this very content."""
+    def still_ms(self, key: K, content: V, asked_s: float, told_s: float | None = None) -> float:
+        """How long `key` has surely had this very content, asked for at `asked_s`.
+
+        Where the answer takes its time, `told_s` says when it came: what is new is only known to
+        stand still from then on.
+        """
         known = self._seen.get(key)
         if known is None or known[0] != content:
-            self._seen[key] = (content, monotonic_s)
+            self._seen[key] = (content, asked_s if told_s is None else told_s)
             return 0.0
-        return (monotonic_s - known[1]) * 1000
+        return max(0.0, (asked_s - known[1]) * 1000)
 
     def forget(self, key: K) -> None:
         self._seen.pop(key, None)

@@ -31,6 +31,7 @@ from services.log.port import (
     Lease,
     Loaded,
     LogError,
+    Look,
     Meta,
     OutEntry,
     Snapshot,
@@ -296,12 +297,22 @@ class MemoryOwnerLog:
     def count_attempt(self, shard: int, entry: str, index: int) -> int:
         return int(self._store.request("count_attempt", shard, entry, index))
 
-    def announce(self, matcher: str, shards: int) -> None:
+    def look(self, matcher: str, shards: Sequence[int], owned: Sequence[tuple[int, bytes]]) -> Look:
+        renewals = tuple(self._renewal(shard, nonce) for shard, nonce in owned)
         self._announced += 1
-        self._store.request("announce", matcher, self._announced, shards)
+        self._store.request("announce", matcher, self._announced, len(owned))
+        leases = tuple(self.leases(shards))
+        self._store.meta()
+        return Look(leases, dict(self._store.read().matchers), renewals)
 
-    def matchers(self) -> dict[str, tuple[int, int]]:
-        return dict(self._store.read().matchers)
+    def _renewal(self, shard: int, nonce: bytes) -> LogError | None:
+        try:
+            outcome: LogError | None = self._store.request("renew", shard, nonce)
+        except (Unclear, StoreChanged):
+            raise
+        except LogError as refusal:
+            return refusal
+        return outcome
 
     def forget(self, matcher: str) -> None:
         self._store.request("forget", matcher)

@@ -188,6 +188,18 @@ class Loaded:
     """Tables found damaged in both snapshots: stopped, and said aloud."""
 
 
+@value
+class Look:
+    """What a matcher sees when it looks around."""
+
+    leases: tuple[Lease | None, ...]
+    """Of the shards asked for, in their order."""
+    matchers: Mapping[str, tuple[int, int]]
+    """Matchers by name: (a counter that moves while it lives, shards it owns)."""
+    renewals: tuple[LogError | None, ...]
+    """For each shard owned `None`, or `Fenced` and the like for that shard."""
+
+
 class OwnerLog(Protocol):
     """A matcher's side. Not shared between threads."""
 
@@ -244,11 +256,13 @@ class OwnerLog(Protocol):
     def count_attempt(self, shard: int, entry: str, index: int) -> int:
         """Count that this command is about to be decided; how often it has been now."""
 
-    def announce(self, matcher: str, shards: int) -> None:
-        """Say in `pit:matchers` that this matcher lives and how many shards it owns."""
+    def look(self, matcher: str, shards: Sequence[int], owned: Sequence[tuple[int, bytes]]) -> Look:
+        """Say in `pit:matchers` that this matcher lives, renew the leases of the shards it owns,
+        given with their nonces, and see the leases of `shards` and all matchers: in one round
+        trip, since over a slow link several would outlast a lease.
 
-    def matchers(self) -> dict[str, tuple[int, int]]:
-        """Matchers by name: (a counter that moves while it lives, shards it owns)."""
+        Raises `StoreChanged`, `Unavailable`, `StoreFull`, `Unclear`; late renewals do no harm.
+        """
 
     def forget(self, matcher: str) -> None:
         """Take a matcher out of `pit:matchers`."""

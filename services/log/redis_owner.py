@@ -25,6 +25,7 @@ from services.log.port import (
     Lease,
     Loaded,
     LogError,
+    Look,
     Meta,
     OutEntry,
     Snapshot,
@@ -54,10 +55,7 @@ class RedisOwnerLog:
 
     def leases(self, shards: Sequence[int]) -> list[Lease | None]:
         commands = [("HMGET", keys.lease(shard), "o", "c") for shard in shards]
-        return [
-            Lease(owner, int(counter)) if owner is not None else None
-            for owner, counter in self._server.ask_all(commands)
-        ]
+        return [_lease(fields) for fields in self._server.ask_all(commands)]
 
     def acquire(self, shard: int, nonce: bytes, watched: Lease | None) -> Acquired | None:
         owner, counter = b"", b""
@@ -165,17 +163,39 @@ class RedisOwnerLog:
     def count_attempt(self, shard: int, entry: str, index: int) -> int:
         return int(self._server.call("HINCRBY", keys.attempts(shard), f"{entry}/{index}", 1))
 
-    def announce(self, matcher: str, shards: int) -> None:
+    def look(self, matcher: str, shards: Sequence[int], owned: Sequence[tuple[int, bytes]]) -> Look:
         self._announced += 1
-        self._server.call("HSET", keys.MATCHERS, matcher, f"{self._announced} {shards}")
+        commands: list[tuple[Any, ...]] = [
+            ("EVAL", scripts.RENEW, 1, keys.lease(shard), nonce) for shard, nonce in owned
+        ]
+        commands += [("HMGET", keys.lease(shard), "o", "c") for shard in shards]
+        commands += [
+            ("HSET", keys.MATCHERS, matcher, f"{self._announced} {len(owned)}"),
+            ("HGETALL", keys.MATCHERS),
+            ("HGETALL", keys.META),
+        ]
+        self._server.send(b"".join(map(pack, commands)))
+        replies = [self._reply() for _ in commands]
+        renewals, seen = replies[: len(owned)], replies[len(owned) :]
+        for reply in seen:
+            if isinstance(reply, LogError):
+                raise reply
+        *leases, _, matchers, meta = seen
+        self._identity.check(meta)
+        return Look(
+            tuple(map(_lease, leases)),
+            _matchers(matchers),
+            tuple(outcome_of(shard, it) for (shard, _), it in zip(owned, renewals, strict=True)),
+        )
 
-    def matchers(self) -> dict[str, tuple[int, int]]:
-        flat = self._server.ask("HGETALL", keys.MATCHERS)
-        found = {}
-        for name, line in zip(flat[::2], flat[1::2], strict=True):
-            counter, shards = line.split()
-            found[name.decode()] = (int(counter), int(shards))
-        return found
+    def _reply(self) -> Any:
+        """The next reply, or what a refusal means. Raises `Unclear` where none comes."""
+        try:
+            return self._server.reply()
+        except Unclear:
+            raise
+        except LogError as refusal:
+            return refusal
 
     def forget(self, matcher: str) -> None:
         self._server.call("HDEL", keys.MATCHERS, matcher)
@@ -224,6 +244,19 @@ def _read_command(positions: Mapping[int, InPosition], block_ms: int, count: int
 def _as_unavailable(error: LogError) -> LogError:
     """What an unclear reply means where nothing was to be written."""
     return Unavailable(str(error)) if isinstance(error, Unclear) else error
+
+
+def _lease(fields: Sequence[bytes | None]) -> Lease | None:
+    owner, counter = fields
+    return Lease(owner, int(counter or 0)) if owner is not None else None
+
+
+def _matchers(flat: Sequence[bytes]) -> dict[str, tuple[int, int]]:
+    found = {}
+    for name, line in zip(flat[::2], flat[1::2], strict=True):
+        counter, shards = line.split()
+        found[name.decode()] = (int(counter), int(shards))
+    return found
 
 
 def _raise(outcome: LogError | None) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from services.log.lease import RENEW_MS
+from services.log.lease import LOOK_MS
 
 BEYOND_SHARE_MS: Final = 500
 """A shard still without an owner after this long is taken even beyond the fair share."""
@@ -41,5 +41,5 @@ LINGER_FROM_PER_S: Final = 500.0
 LINGER_FULL_PER_S: Final = 2_500.0
 """Below the first rate a turn a command costs little; at the second it would cost half a core."""
 
-assert BLOCK_MS < RENEW_MS
+assert BLOCK_MS < LOOK_MS
 assert TURN_BYTES_MAX < 64 * 1024

@@ -91,7 +91,6 @@ class Matcher:
         commits = [shard.in_flight for shard in shards if shard.in_flight]
         if commits:
             self._crash.passing("before-commit")
-        sent_s = self._monotonic()
         try:
             outcomes, entries = self.log.exchange(commits, positions, block_ms, READ_ENTRIES)
         except Unavailable:
@@ -101,18 +100,15 @@ class Matcher:
         if commits:
             self._crash.passing("after-commit")
         self._store_is(reachable=not any(isinstance(o, Unavailable | Unclear) for o in outcomes))
-        self._settle(commits, outcomes, sent_s)
+        self._settle(commits, outcomes)
         return entries
 
-    def _settle(
-        self, commits: Sequence[Commit], outcomes: Sequence[LogError | None], sent_s: float
-    ) -> None:
+    def _settle(self, commits: Sequence[Commit], outcomes: Sequence[LogError | None]) -> None:
         """What became of each commit."""
         for commit, outcome in zip(commits, outcomes, strict=True):
             shard = self.ownership.shards[commit.shard]
             if outcome is None:
                 shard.confirm()
-                shard.confirmed_s = sent_s
             else:
                 log.warning("commit failed", shard=shard.number, error=type(outcome).__name__)
                 self.ownership.failed(shard, outcome)

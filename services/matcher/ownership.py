@@ -9,7 +9,7 @@ import structlog
 
 from engine.state import dump
 from services.log.codec import pack_table
-from services.log.lease import LOOK_MS, RENEW_MS
+from services.log.lease import LOOK_MS
 from services.log.port import (
     Fenced,
     Lease,
@@ -77,13 +77,10 @@ class Ownership:
         self._look_after_s = now_s + LOOK_AFTER_S
         for shard in [shard for shard in self.shards.values() if shard.unclear]:
             self._settle(shard, now_s)
-        for shard in list(self.shards.values()):
-            if not shard.unclear and (now_s - shard.confirmed_s) * 1000 >= RENEW_MS:
-                self._renew(shard, now_s)
         try:
             if now_s >= self._look_due_s:
                 self._look_due_s = now_s + LOOK_MS / 1000
-                self._look(now_s)
+                self._look_around()
             if self.waiting:
                 self._take(*self.waiting.pop(0))
                 return
@@ -106,12 +103,21 @@ class Ownership:
 
     # ---------------------------------------------------------------- sharing
 
-    def _look(self, now_s: float) -> None:
-        self.log.meta()  # raises `StoreChanged` where this is no longer the same store
-        self.log.announce(self.name, len(self.shards))
-        leases = self.log.leases(range(self.meta.shards))
-        wishes = self._sharing.look(leases, self.log.matchers(), frozenset(self.shards), now_s)
-        self._look_due_s = now_s + wishes.again_ms / 1000
+    def _look_around(self) -> None:
+        """Renew all leases, see everybody's, and decide what to take and what to give."""
+        asked_s = self._monotonic()
+        owned = [shard for shard in self.shards.values() if not shard.unclear]
+        sent_at_ms = [shard.clock.read(asked_s) for shard in owned]
+        every = range(self.meta.shards)
+        look = self.log.look(self.name, every, [(shard.number, shard.nonce) for shard in owned])
+        for shard, at_ms, error in zip(owned, sent_at_ms, look.renewals, strict=True):
+            if error is None:
+                shard.clock.confirm(at_ms)
+            else:
+                self.failed(shard, error)
+        told_s = self._monotonic()
+        wishes = self._sharing.look(look, frozenset(self.shards), asked_s, told_s)
+        self._look_due_s = told_s + wishes.again_ms / 1000
         self.waiting = [wish for wish in wishes.take if wish[0] not in self._left_alone]
         for name in wishes.silent:
             self.log.forget(name)
@@ -139,7 +145,6 @@ class Ownership:
         self._crash.passing("loaded")
         now_s = self._monotonic()
         shard.snapshot_due_s = now_s + SNAPSHOT_MS / 1000 * (number + 1) / (self.meta.shards + 1)
-        shard.confirmed_s = started_s
         if watched is not None:
             shard.careful_left = TURN_COMMANDS_MAX
         self.shards[number] = shard
@@ -164,18 +169,6 @@ class Ownership:
         log.info("shard released", shard=shard.number)
 
     # ---------------------------------------------------------------- keeping
-
-    def _renew(self, shard: Shard, now_s: float) -> None:
-        sent_at_ms = shard.clock.read(now_s)
-        try:
-            self.log.renew(shard.number, shard.nonce)
-        except Unclear:
-            pass  # a late renewal does no harm; the next one is clear or finds us fenced
-        except LogError as error:
-            self.failed(shard, error)
-        else:
-            shard.clock.confirm(sent_at_ms)
-            shard.confirmed_s = now_s
 
     def _snapshot_is_due(self, shard: Shard, now_s: float) -> bool:
         return now_s >= shard.snapshot_due_s or shard.events_since_snapshot >= SNAPSHOT_EVENTS
@@ -223,7 +216,6 @@ class Ownership:
         if settled is None:
             self._lose(shard, "fenced")
             return
-        settled.confirmed_s = now_s
         settled.snapshot_due_s = shard.snapshot_due_s
         self.shards[shard.number] = settled
 

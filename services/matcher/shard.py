@@ -79,8 +79,6 @@ class Shard:
         self.events_since_snapshot = 0
         self.snapshot_due_s = 0.0
         self.snapshot_id = ""
-        self.confirmed_s = 0.0
-        """When the newest confirmed commit or renewal was sent, by the monotonic clock."""
         self.own(nonce, acquired)
 
     def own(self, nonce: bytes, acquired: Acquired) -> None:

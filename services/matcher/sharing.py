@@ -4,12 +4,12 @@ Every matcher says in the store that it lives and watches the others' counters b
 monotonic clock. From the names of those alive, sorted, each knows everybody's fair share.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from engine.value import value
 from services.log.lease import LEASE_MS, LOOK_MS, Watch
-from services.log.port import Lease
+from services.log.port import Lease, Look
 from services.matcher.limits import BEYOND_SHARE_MS
 
 FORGET_MS: Final = 30_000
@@ -40,15 +40,16 @@ class Sharing:
 
     def look(
         self,
-        leases: Sequence[Lease | None],
-        matchers: Mapping[str, tuple[int, int]],
+        look: Look,
         owned: frozenset[int],
-        monotonic_s: float,
+        asked_s: float,
+        told_s: float,
     ) -> Wishes:
-        """What to take and give, seeing all leases and all matchers just now."""
+        """What to take and give, having looked between `asked_s` and `told_s`."""
+        leases = look.leases
         silent_ms = {
-            name: self._matchers.still_ms(name, counter, monotonic_s)
-            for name, (counter, _) in matchers.items()
+            name: self._matchers.still_ms(name, counter, asked_s, told_s)
+            for name, (counter, _) in look.matchers.items()
             if name != self.name
         }
         alive = [name for name, silent in silent_ms.items() if silent < LEASE_MS]
@@ -58,7 +59,7 @@ class Sharing:
         again_ms = float(LOOK_MS)
         for shard, lease in enumerate(leases):
             content = (lease.owner, lease.counter) if lease else None
-            still_ms = self._leases.still_ms(shard, content, monotonic_s)
+            still_ms = self._leases.still_ms(shard, content, asked_s, told_s)
             if shard in owned:
                 continue
             ownerless_ms = still_ms - LEASE_MS if lease else still_ms

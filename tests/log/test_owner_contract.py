@@ -333,16 +333,31 @@ def test_attempts_are_counted_until_the_next_snapshot(backend: Backend):
 
 def test_matchers_know_of_one_another(backend: Backend):
     one, two = backend.owner(), backend.owner()
-    one.announce("one", 3)
-    two.announce("two", 0)
-    before = one.matchers()
-    assert {name: shards for name, (_, shards) in before.items()} == {"one": 3, "two": 0}
-    one.announce("one", 4)
-    after = two.matchers()
+    nonce = b"n" * 16
+    one.acquire(1, nonce, None)
+    one.look("one", [], [(1, nonce)])
+    before = two.look("two", [], []).matchers
+    assert {name: shards for name, (_, shards) in before.items()} == {"one": 1, "two": 0}
+    one.look("one", [], [])
+    after = one.look("one", [], []).matchers
     assert after["one"][0] != before["one"][0], "who lives, moves its counter"
     assert after["two"] == before["two"]
     one.forget("two")
-    assert set(two.matchers()) == {"one"}
+    assert set(one.look("one", [], []).matchers) == {"one"}
+
+
+def test_a_look_renews_what_is_owned_and_sees_the_leases_asked_for(backend: Backend):
+    one, two = backend.owner(), backend.owner()
+    first, second = b"1" * 16, b"2" * 16
+    one.acquire(1, first, None)
+    two.acquire(2, second, None)
+    seen = one.look("one", [2, 0, 1], [(1, first), (2, first)])
+    assert [lease and (lease.owner, lease.counter) for lease in seen.leases] == [
+        (second, 1),
+        None,
+        (first, 2),
+    ]
+    assert [type(outcome) for outcome in seen.renewals] == [type(None), Fenced]
 
 
 def test_meta_says_what_store_this_is(backend: Backend):

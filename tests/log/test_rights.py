@@ -57,8 +57,7 @@ async def test_every_role_can_do_its_work(urls: dict[str, str]):
     log.out_after(1, "0-0", 10)
     log.count_attempt(1, "1-0", 0)
     log.renew(1, turns.nonce)
-    log.announce("m", 1)
-    assert set(log.matchers()) == {"m"}
+    assert set(log.look("m", [1, 2], [(1, turns.nonce)]).matchers) == {"m"}
     log.forget("m")
     turns.acquire(Lease(turns.nonce, 0))
     found = await gateway.read({1: "0-0", 2: "0-0"}, 5)
