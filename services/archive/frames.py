@@ -139,6 +139,22 @@ def _unpack_body(game: str, position: int, body: bytes) -> Frame:
         raise Damaged(f"{game}: no frame of this format at byte {position}") from None
 
 
+def beginning(game: str, content: bytes, newest_id: str) -> bytes:
+    """The whole frames that tell of entries up to `newest_id`; empty where no record is among
+    them. Raises `Damaged`."""
+    limit, end, records = id_order(newest_id), 0, 0
+    for part in unpack(game, content):
+        if isinstance(part, Torn):
+            break
+        frame, body = part
+        if isinstance(frame, Kept | Spoiled):
+            if id_order(frame.out_id) > limit:
+                break
+            records += 1
+        end += _HEADER.size + len(body)
+    return content[:end] if records else b""
+
+
 class Digest:
     """The running SHA-256 of a file."""
 

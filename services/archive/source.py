@@ -120,12 +120,10 @@ def find(name: str, archive: Archive, key: Ed25519PublicKey | None, log: ReaderL
     """One game; its `records` are empty where neither archive nor log knows it."""
     if not TABLE_ID.fullmatch(name):
         return Game(name, [], 0, [])
-    # The position first: what is archived meanwhile is met twice and passed over.
-    shard = int(name[:2])
-    after = log.archived_up_to(shard) if log is not None else NOTHING
     game = from_archive(name, archive, key)
     if log is not None:
-        add_live(game, live_entries(log, shard, after))
+        after = game.records[-1].out_id if game.records else NOTHING
+        add_live(game, live_entries(log, int(name[:2]), after))
     return game
 
 
@@ -137,7 +135,7 @@ def find_all(
     for shard in shards:
         fresh: dict[str, list[OutEntry]] = {}
         if log is not None:
-            for entry in live_entries(log, shard, log.archived_up_to(shard)):
+            for entry in live_entries(log, shard):
                 for table in {chunk.table for chunk in entry.chunks}:
                     fresh.setdefault(table, []).append(entry)
         for name in sorted({*archive.games(shard), *fresh}):

@@ -189,6 +189,28 @@ def verify(
 
 
 @app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="The file to write.", dir_okay=False)],
+    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Copy store and archive into one file, while everything runs."""
+    from services.cli.backup.make import back_up
+
+    back_up(file, json)
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file that `pit backup` wrote.", dir_okay=False)],
+    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Put a backup back into an empty store, with no process running."""
+    from services.cli.backup.restore import restore as put_back
+
+    put_back(file, json)
+
+
+@app.command()
 def config(
     json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:

@@ -132,7 +132,7 @@ class Exchange:
         own = {name: text for name, text in os.environ.items() if not name.startswith("PIT_")}
         return (
             own
-            | secrets.environment(plan.data)
+            | secrets.environment(plan.data, plan.settings)
             | {
                 "PIT_REDIS_URL": self.url,
                 "PIT_DATA": str(plan.data),

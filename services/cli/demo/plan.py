@@ -21,7 +21,7 @@ class Plan:
     settings: Settings
     data: Path
     temporary: bool
-    """Whether `data` goes away at the end: a timed run without --data leaves nothing behind."""
+    """Whether `data` goes away at the end: a timed run of its own leaves nothing behind."""
     port_base: int
     tables: int
     seats: int
@@ -60,7 +60,8 @@ def plan(
     """Settle a demo. Raises `Failure` where it could not run."""
     settings = load_settings()
     _check_rules(rules, seats)
-    temporary = data is None and duration_s > 0
+    # A store that outlives the demo must not lose its archive with it.
+    temporary = data is None and duration_s > 0 and not settings.redis_url
     if data is None:
         data = Path(tempfile.mkdtemp(prefix="pit-demo-")) if temporary else settings.data
     settled = Plan(

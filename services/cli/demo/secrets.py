@@ -5,11 +5,21 @@ import os
 import secrets
 from pathlib import Path
 
+from services.settings import Settings
+
 FILE = "secrets.json"
 
 
-def environment(data: Path) -> dict[str, str]:
-    """`PIT_*` variables with the keys, made on first use."""
+def environment(data: Path, settings: Settings) -> dict[str, str]:
+    """`PIT_*` variables with the keys: those that are set, others made on first use."""
+    given = {
+        "PIT_TOKEN_KEYS": settings.token_keys.get_secret_value(),
+        "PIT_ARCHIVE_KEY": settings.archive_key.get_secret_value(),
+    }
+    return _made(data) | {name: key for name, key in given.items() if key}
+
+
+def _made(data: Path) -> dict[str, str]:
     path = data / FILE
     if not path.exists():
         keys = {
