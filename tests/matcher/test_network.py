@@ -72,7 +72,7 @@ def test_a_slow_connection_does_not_make_shards_change_hands(
         proxy.delay_s = 0.15
         with MatcherProcess(exchange.url, "contender") as contender:
             contender.wait_for("matcher started")
-            slow_until_s = monotonic() + 8
+            slow_until_s = monotonic() + 5
             exchange.until(lambda: monotonic() > slow_until_s)
             taken = [line for line in contender.heard() if line.get("takeover")]
             assert taken == []

@@ -2,6 +2,7 @@
 
 from random import Random
 
+from engine.rules import PRESETS
 from engine.state import digest
 from services.log.memory import MemoryOwnerLog, MemoryReaderLog, MemoryStore
 from services.matcher.crash import CrashPoints
@@ -51,8 +52,11 @@ class World:
         self.run(matcher, until=lambda: len(matcher.ownership.shards) == self.shards)
         return matcher
 
-    def conductor(self, tables: int = 4, seed: int = 1) -> Conductor:
-        return Conductor(self.pipe, self.shards, tables, lambda: self.now_s, seed=seed)
+    def conductor(self, tables: int = 4, seed: int = 1, seats: int = 4) -> Conductor:
+        rules = PRESETS["blitz" if seats <= 7 else "deluxe-house"]
+        return Conductor(
+            self.pipe, self.shards, tables, lambda: self.now_s, seats=seats, rules=rules, seed=seed
+        )
 
     def run(self, *matchers: Matcher, until, seconds: float = 60.0) -> None:  # type: ignore[no-untyped-def]
         """Step the matchers in turn until something is true."""
@@ -78,8 +82,11 @@ class World:
 
         self.run(*matchers, until=enough, seconds=300.0)
 
+    def reader(self) -> MemoryReaderLog:
+        return MemoryReaderLog(self.store)
+
     def account(self, shard: int) -> Account:
-        return bear_witness(whole_out(MemoryReaderLog(self.store), shard))
+        return bear_witness(whole_out(self.reader(), shard))
 
     def agrees(self, *matchers: Matcher) -> int:
         """I9 for every shard: memory is what the log gives. How many events that were."""
