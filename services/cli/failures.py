@@ -22,9 +22,9 @@ MEANINGS = {
     Exit.BUG: "a fault of ours; the traceback says where",
     Exit.USAGE: "wrong arguments, or a PIT_* variable that is unknown or wrong",
     Exit.UNREACHABLE: "store or gateway cannot be reached, or is not one of this exchange",
-    Exit.CHECK_FAILED: "verify found something, or the demo's play did not meet its checks",
-    Exit.NOT_FOUND: "no such game or table",
-    Exit.IN_USE: "a port or a directory is in use by another process",
+    Exit.CHECK_FAILED: "verify, doctor or restore found something, or the demo failed its checks",
+    Exit.NOT_FOUND: "no such game, table or file",
+    Exit.IN_USE: "a port, a directory or a store is in use, or holds something else",
     Exit.CHILD_ENDED: "a process that the demo started ended by itself",
     Exit.INTERRUPTED: "interrupted",
 }

@@ -1,102 +1,111 @@
-"""Tables under play on a real store, whoever the matchers are."""
+"""A whole exchange of real processes on one data directory, started and ended piece by piece."""
 
-from collections.abc import Callable
-from time import monotonic, sleep
+import json
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
 
-from engine.state import digest, load
-from services.log.codec import unpack_table
-from services.log.redis import RedisOwnerLog, RedisReaderLog
-from support.conductor import Conductor
-from support.pipes import RedisPipe, whole_out
-from support.processes import MatcherProcess
-from support.valkey import SHARDS
-from support.witness import Account, bear_witness
+from services.log.server import EmbeddedServer, free_port
+from services.log.store import init_store
+from support.pit import ROOT, environment
+
+WAIT_S = 40.0
 
 
-class Exchange:
-    """Tables under play on the store at `url`, whoever the matchers are."""
+class ExchangeProcesses:
+    """Server, matcher, gateway, archiver and bots; `end` in any order, whatever still runs."""
 
-    def __init__(self, url: str, tables: int = 8) -> None:
-        self.url = url
-        self.pipe = RedisPipe(url)
-        self.conductor = Conductor(self.pipe, SHARDS, tables, monotonic)
+    def __init__(self, directory: Path, shards: int = 4) -> None:
+        self.directory = directory
+        self.archive = directory / "archive"
+        self.report_path = directory / "bots.json"
+        self.server = EmbeddedServer(directory / "server")
+        self.settings = {
+            "PIT_REDIS_URL": self.server.url,
+            "PIT_DATA": str(directory),
+            "PIT_PORT_BASE": str(free_port()),
+            "PIT_TOKEN_KEYS": f"k:{secrets.token_hex(32)}",
+            "PIT_ARCHIVE_KEY": secrets.token_hex(32),
+            "PIT_PACE": "max",
+            "PIT_LOG_FORMAT": "json",
+        }
+        self._shards = shards
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
-    def until(self, enough: Callable[[], bool], seconds: float = 20.0) -> None:
-        """Play until it is enough."""
-        end_s = monotonic() + seconds
-        while not enough():
-            assert monotonic() < end_s, f"never enough: {self.conductor.seen}"
-            self.step()
+    def __enter__(self) -> Self:
+        self.server.start()
+        init_store(self.server.url, self._shards)
+        return self
 
-    def step(self) -> None:
-        if not self.conductor.step():
-            sleep(0.003)
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for process in self._processes.values():
+            process.kill()
+            process.wait()
+        self.server.stop()
 
-    def trades(self, more: int, seconds: float = 20.0) -> None:
-        wanted = self.conductor.seen.trades + more
-        self.until(lambda: self.conductor.seen.trades >= wanted, seconds)
+    def start(self, role: str, *arguments: str, **settings: str) -> None:
+        """Start one process, `pit serve ROLE`."""
+        with (self.directory / f"{role}.log").open("ab") as log:
+            self._processes[role] = subprocess.Popen(
+                [sys.executable, "-m", "services.cli.main", "serve", role, *arguments],
+                env=environment(**self.settings, **settings),
+                cwd=ROOT,
+                stdout=log,
+                stderr=log,
+            )
 
-    def heal(self) -> float:
-        """Seconds until every shard commits answers again."""
-        started_s = monotonic()
-        self.conductor.listen()
-        fresh = {shard: self.conductor.after[shard] for shard in range(SHARDS)}
-        waiting = set(fresh)
-        answered = self.conductor.seen.answered
+    def end(self, role: str) -> int:
+        """End one as an operator does; its exit code."""
+        process = self._processes.pop(role)
+        process.terminate()
+        return process.wait(WAIT_S)
 
-        def healed() -> bool:
-            for shard in list(waiting):
-                entries = self.pipe.read(shard, fresh[shard])
-                if any(entry.chunks for entry in entries):
-                    waiting.discard(shard)
-            return not waiting and self.conductor.seen.answered > answered
+    def kill(self, *roles: str) -> None:
+        """End some as a power cut does."""
+        for role in roles:
+            process = self._processes.pop(role)
+            process.kill()
+            process.wait()
 
-        self.until(healed)
-        return monotonic() - started_s
+    def wipe(self) -> None:
+        """Lose the server's disk and the archive's."""
+        self.server.kill()
+        shutil.rmtree(self.server.directory)
+        shutil.rmtree(self.archive)
+        self.server.start()
 
-    def accounts(self) -> list[Account]:
-        """I1-I8 over every shard's whole log."""
-        reader = RedisReaderLog(self.url)
+    def report(self) -> Mapping[str, Any]:
+        """What the bots last said of themselves."""
         try:
-            return [bear_witness(whole_out(reader, shard)) for shard in range(SHARDS)]
-        finally:
-            reader.close()
+            found: dict[str, Any] = json.loads(self.report_path.read_text())
+        except FileNotFoundError:
+            return {}
+        return found
 
-    def agrees_with_snapshots(self) -> int:
-        """I9, after all owners have gone in good order: their final snapshots are what the log
-        gives. How many tables that were."""
-        owner_log = RedisOwnerLog(self.url)
-        compared = 0
-        for shard, account in enumerate(self.accounts()):
-            told = account.digests()
-            for name, packed in owner_log.load(shard).tables.items():
-                assert digest(load(unpack_table(packed))) == told[name]
-                compared += 1
-        owner_log.close()
-        return compared
+    def wait(self, holds: Callable[[], bool], seconds: float = WAIT_S) -> None:
+        """Until it is true; a process that ends meanwhile is a failure."""
+        until_s = time.monotonic() + seconds
+        while not holds():
+            assert time.monotonic() < until_s, self.logs()
+            for role, process in self._processes.items():
+                assert process.poll() is None, f"{role} ended: {self.logs()}"
+            time.sleep(0.05)
 
-    def every_command_has_one_effect(self) -> None:
-        """What was sent under a number was answered under it, once, and nothing else was."""
-        told = {key: last for t in self.accounts() for key, last in t.numbers.items()}
-        for name, table in self.conductor.tables.items():
-            for number, seat in enumerate(table.seats):
-                last = seat.numbers[0].last
-                if last:
-                    assert told[name, number, False, seat.numbers[0].generation] == last
-
-    def ends_well(self) -> None:
-        """After all owners have gone in good order: nothing lost, nothing twice, I1-I9."""
-        self.conductor.listen()
-        self.every_command_has_one_effect()
-        assert self.agrees_with_snapshots() >= len(self.conductor.playing)
-
-
-def owning(*processes: MatcherProcess) -> Callable[[], bool]:
-    """Whether these own all shards between them, in fair shares."""
-
-    def shared() -> bool:
-        owned = [process.owns() for process in processes]
-        sizes = [len(shards) for shards in owned]
-        return sum(sizes) == SHARDS and max(sizes) - min(sizes) <= 1
-
-    return shared
+    def logs(self) -> str:
+        """The last words of every process."""
+        return "\n".join(
+            line
+            for path in sorted(self.directory.glob("*.log"))
+            for line in (f"--- {path.name}", *path.read_text().splitlines()[-12:])
+        )

@@ -1,0 +1,1 @@
+"""`pit backup` and `pit restore`: the store and its archive in one file, and back again."""
