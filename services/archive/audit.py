@@ -94,18 +94,17 @@ class _Replay:
                 return
 
     def _take_item(self, item: Event | Note) -> Iterator[Finding]:
-        happened = not isinstance(item, Note)
-        if isinstance(item, Note):
-            yield from self._number_is_wrong(item)
-        else:
-            yield from self.ledger.check(item)
-            self.finished |= isinstance(item, GameEnded)
         try:
-            evolve(self.table, item)
-            if happened:
+            if isinstance(item, Note):
+                yield from self._number_is_wrong(item)
+                evolve(self.table, item)
+            else:
+                yield from self.ledger.check(item, self._now_ms)
+                self.finished |= isinstance(item, GameEnded)
+                evolve(self.table, item)
                 check(self.table)
         except Exception as error:
-            # Whatever a forged record makes of the engine is a finding, not a failure of ours.
+            # Whatever a forged record makes of the engine or the ledger is a finding.
             self.stuck = True
             yield self._finding("conservation", f"{type(error).__name__}: {error}")
 

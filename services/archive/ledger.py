@@ -49,7 +49,6 @@ class Ledger:
 
     def __init__(self) -> None:
         self.seq = 0
-        self.at_ms = 0
         self.rules: Rules | None = None
         self.hands: dict[int, Cards] = {}
         self.offers: dict[int, Offered] = {}
@@ -70,13 +69,14 @@ class Ledger:
         self.tied: tuple[int, ...] = ()
         """Seats of a round of sudden death."""
 
-    def check(self, event: Event) -> Iterator[Finding]:
-        """Findings about `event`, the next one of the game; it is booked by the end."""
+    def check(self, event: Event, now_ms: int) -> Iterator[Finding]:
+        """Findings about `event`, the next one of the game; it is booked by the end.
+
+        `now_ms` is the log time of its entry.
+        """
         self.seq += 1
-        at_ms = getattr(event, "at_ms", self.at_ms)
-        if at_ms < self.at_ms:
-            yield self._finding("order", "happened before the event before it")
-        self.at_ms = at_ms
+        if getattr(event, "at_ms", now_ms) != now_ms:
+            yield self._finding("order", "happened at another time than its log entry")
         if self.rules is None and not isinstance(event, events.TableOpened):
             yield self._finding("order", "comes before the table was opened")
             return
@@ -108,6 +108,8 @@ class Ledger:
         self.tied = event.tied
         if event.seed is None or sha256(event.seed).digest() != event.commitment:
             yield self._finding("commitment", "the commitment is not the hash of the seed")
+        if event.round != self.round + 1:
+            yield self._finding("order", f"a seed for round {event.round} after {self.round}")
         self.commitment, self.seed = event.commitment, event.seed
         self.nonces = {}
 
@@ -116,6 +118,8 @@ class Ledger:
             yield self._finding("order", f"round {event.round} is dealt after {self.round}")
         self.round = event.round
         yield from self._deal_differs(event)
+        if event.opens_at_ms != event.at_ms + self._rules().sorting_pause_s * 1_000:
+            yield self._finding("order", "the sorting pause is not as long as the rules say")
         self.dealer = event.dealer
         self.opens_at_ms = event.opens_at_ms
         self.open, self.corner, self.offers = False, None, {}
@@ -159,6 +163,8 @@ class Ledger:
             yield self._finding("order", f"the exchange of round {event.round} cannot open here")
         if event.at_ms < self.opens_at_ms and not self._rules().opens_when_sorted:
             yield self._finding("order", "the exchange opens before its time")
+        if event.round_ends_at_ms != event.at_ms + self._rules().round_cap_s * 1_000:
+            yield self._finding("order", "the round's cap is not where the rules have it")
         self.open = True
         self.round_ends_at_ms = event.round_ends_at_ms
 

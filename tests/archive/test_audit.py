@@ -1,9 +1,10 @@
 """`verify` proves good games, and refuses altered ones even under fresh checksums."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -197,7 +198,16 @@ def trade_in_the_past(items: Items) -> bool:
     return False
 
 
+def lengthen_the_pause(items: Items) -> bool:
+    for place, item in enumerate(items):
+        if isinstance(item, events.Dealt):
+            items[place] = replace(item, opens_at_ms=item.opens_at_ms + 1)
+            return True
+    return False
+
+
 FORGERIES = {
+    lengthen_the_pause: "order",
     answer_twice: "order",
     trade_in_the_past: "order",
     swap_a_card: "deal",
@@ -265,3 +275,46 @@ def test_a_game_under_another_name_is_refused(archiving: Archiving, tmp_path: Pa
     (tmp_path / "00" / f"{other}.pit").write_bytes(content or b"")
     game = find(other, DirectoryArchive(tmp_path), KEY.public_key(), None)
     assert "damage" in {finding.kind for finding in audit(game).findings}
+
+
+def altered(content: Any, chance: Random) -> Any:
+    """A field's content, a little different; the same where it has no other."""
+    if isinstance(content, bool):
+        return not content
+    if isinstance(content, int):
+        return max(content + chance.choice((-1, 1, 2)), 0)
+    if isinstance(content, bytes):
+        return bytes([content[0] ^ 1]) + content[1:] if content else bytes(16)
+    if isinstance(content, tuple) and content:
+        place = chance.randrange(len(content))
+        return (*content[:place], altered(content[place], chance), *content[place + 1 :])
+    return content
+
+
+ABOUT_THE_CARDS = (events.Dealt, events.Traded, events.Cornered, events.RoundScored)
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.all)])
+def test_no_altered_field_of_the_game_itself_passes_the_replay(seed: int) -> None:
+    """Without any seal, and whatever the alteration makes of the engine, it is a finding."""
+    chance = Random(seed)
+    game = WholeGame("classic", 4, seed=seed).played(rounds=1)
+    tried = 0
+    while tried < (300 if seed == 1 else 3_000):
+        place = chance.randrange(len(game.records))
+        now_ms, record = game.records[place]
+        at = chance.randrange(len(record.items))
+        item = record.items[at]
+        field = chance.choice(fields(item))
+        before = getattr(item, field.name)
+        after = altered(before, chance)
+        if after == before or not isinstance(item, ABOUT_THE_CARDS):
+            continue
+        tried += 1
+        items = (*record.items[:at], replace(item, **{field.name: after}), *record.items[at + 1 :])
+        forged = in_memory(game)
+        forged.records[place] = Kept(
+            f"1-{place + 1}", now_ms, pack_record(Record(GAME, record.first_seq, items))
+        )
+        found = audit(forged).findings
+        assert found, f"{type(item).__name__}.{field.name}: {before} became {after}"
