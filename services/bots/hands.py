@@ -48,7 +48,7 @@ def lots(
             yield extra
         elif rest > 0:
             able = [lane for lane in plain if each[lane] >= rest]
-            able.sort(key=lambda lane: (each[lane] != rest, each[lane]))
+            able.sort(key=lambda lane: each[lane])
             yield from (rest * ONE[lane] + extra for lane in able)
 
 

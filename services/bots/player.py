@@ -142,7 +142,6 @@ class Player:
             self.memory.collect(self._strategy.target(sight), self._chance)
 
     def _sight(self, view: TableView, now: float, may_call_out: bool) -> Sight:
-        seen_before = now - self._pace(view).offer_min_s
         seen_at = self.memory.seen_at
         answerable = [
             number
@@ -150,9 +149,8 @@ class Player:
             if seat.offer_size
             and number != view.seat
             and seat.offer_directed_at in (NOBODY, view.seat)
-            and seen_at.get(number, now) <= seen_before
         ]
-        answerable.sort(key=lambda number: seen_at[number])
+        answerable.sort(key=lambda number: seen_at.get(number, now))
         offers = tuple(OpenOffer(number, view.seats[number].offer_size) for number in answerable)
         return Sight(view, self.memory, now, offers, may_call_out, self._skill, self._chance)
 

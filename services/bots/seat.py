@@ -41,7 +41,7 @@ class SeatedBot:
         self._statistics.sessions += 1
         try:
             end = await self._stream.run()
-            self._statistics.over(end, expected=self._leaving or self.game_over)
+            self._statistics.over(end)
         finally:
             self._statistics.sessions -= 1
             self._cancel_timer()

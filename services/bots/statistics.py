@@ -14,7 +14,7 @@ from pit.v1 import play_pb2
 
 from services.bots.histogram import Histogram
 from services.bots.table_statistics import RECENT_S, TableStatistics
-from services.client.errors import ClientError, Left, Superseded
+from services.client.errors import ClientError, Left, Refused, Superseded
 from services.client.happenings import (
     Effective,
     Happened,
@@ -27,6 +27,9 @@ from services.client.view import TableView
 
 HALVES_MAX: Final = 20_000
 """Trades of which only one side has been seen yet; the other may be played elsewhere."""
+
+SEAT_GONE: Final = frozenset({"BOT_NOT_WANTED", "TABLE_CLOSED"})
+"""Why a bot that resumes may find its seat taken: the person is back, or the game over."""
 
 
 class Statistics:
@@ -95,9 +98,12 @@ class Statistics:
         self._resets[name.removeprefix("RESET_REASON_")] += 1
         self._counts["undone"] += len(reset.undone)
 
-    def over(self, end: ClientError, expected: bool) -> None:
-        """A seat's life here is over."""
-        if not expected and not isinstance(end, Left | Superseded):
+    def over(self, end: ClientError) -> None:
+        """A seat's life here is over: given up, taken back, or lost to an error."""
+        taken_back = isinstance(end, Superseded) or (
+            isinstance(end, Refused) and end.reason in SEAT_GONE
+        )
+        if not taken_back and not isinstance(end, Left):
             self._errors[str(end)] += 1
 
     def failed(self, failure: BaseException) -> None:

@@ -35,7 +35,7 @@ class Sight:
     memory: Memory
     now: float
     offers: tuple[OpenOffer, ...]
-    """Offers that may be answered now, oldest first."""
+    """Offers that this seat may answer, oldest first."""
     may_call_out: bool
     """There is no own open offer, or it has been standing long enough without an answer."""
     skill: float

@@ -12,7 +12,7 @@ AVOIDED_S: Final = 2.0
 """How long a gateway that failed is passed over while others are there."""
 OPTIONS: Final = (
     ("grpc.use_local_subchannel_pool", 1),  # a channel is a connection of its own
-    ("grpc.max_receive_message_length", 1 << 20),
+    ("grpc.max_receive_message_length", 16 << 20),  # the list of seats that want a bot
     ("grpc.keepalive_time_ms", 30_000),  # the gateway allows one ping in 20 s
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 0),

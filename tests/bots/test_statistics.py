@@ -127,9 +127,10 @@ def test_outcomes_are_told_apart() -> None:
     told.statistics.was_reset(
         WasReset(play_pb2.RESET_REASON_HISTORY, (Undone(offer(1), 3), Undone(offer(1), 4)))
     )
-    told.statistics.over(Superseded(), expected=False)
-    told.statistics.over(Left(), expected=False)
-    told.statistics.over(Refused(StatusCode.NOT_FOUND, "TABLE_NOT_FOUND", ""), expected=False)
+    told.statistics.over(Superseded())
+    told.statistics.over(Left())
+    told.statistics.over(Refused(StatusCode.FAILED_PRECONDITION, "BOT_NOT_WANTED", ""))
+    told.statistics.over(Refused(StatusCode.NOT_FOUND, "TABLE_NOT_FOUND", ""))
     report = told.report()
     assert report["rejections"] == {"NOT_OPEN": 1}
     assert report["error_kinds"] == {"UNDECIDED": 1, "NOT_FOUND: TABLE_NOT_FOUND": 1}

@@ -251,6 +251,14 @@ def test_what_was_given_up_is_not_taken_up_again_at_once() -> None:
     assert CAREFUL.target(sight(cards(corn=4, wheat=4, rye=3), memory=memory)) == RYE
 
 
+def test_a_new_target_is_given_its_time() -> None:
+    memory = Memory(target=WHEAT, fruitless=9)
+    memory.collect(WHEAT, random.Random(1))
+    assert memory.fruitless == 9
+    memory.collect(CORN, random.Random(1))
+    assert (memory.fruitless, memory.shunned) == (0, WHEAT)
+
+
 def test_two_who_are_blocked_by_each_other_do_not_give_in_together() -> None:
     chance = random.Random(1)
     patience = set()

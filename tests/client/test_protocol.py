@@ -287,7 +287,7 @@ def test_a_history_reset_that_lost_the_generation_undoes_all_of_it() -> None:
     assert numbers(protocol) == [6]
 
 
-def test_a_gap_reset_undoes_nothing_and_repeats_what_is_in_flight() -> None:
+def test_a_gap_reset_repeats_what_is_in_flight() -> None:
     protocol = playing()
     submit(protocol, 2)
     take(protocol, event(opened(seat=0, size=2), seq=11, number=1))
@@ -295,6 +295,15 @@ def test_a_gap_reset_undoes_nothing_and_repeats_what_is_in_flight() -> None:
     happenings = take(protocol, reset(play_pb2.RESET_REASON_GAP, generation=3, last_number=1))
     assert happenings == [WasReset(play_pb2.RESET_REASON_GAP, ())]
     assert numbers(protocol) == [2]
+
+
+def test_a_gap_reset_undoes_nothing_even_in_a_new_generation() -> None:
+    protocol = playing(generation=3)
+    submit(protocol)
+    take(protocol, event(opened(seat=0, size=2), seq=11, number=1))
+    protocol.attach()
+    happenings = take(protocol, reset(play_pb2.RESET_REASON_GAP, generation=4, last_number=0))
+    assert happenings == [WasReset(play_pb2.RESET_REASON_GAP, ())]
 
 
 # ---------------------------------------------------------------------- the rest

@@ -119,8 +119,11 @@ async def test_a_gateway_that_is_gone_is_left_for_another(
         await stream.send(attached(snapshot(seq=10), generation=3))
         await in_time(entering)
         await stream.send(play_pb2.Item(draining=play_pb2.Draining(retry_after_ms=1)))
+        draining, staying = (gateway, other) if opening[rest] is other else (other, gateway)
         stream = await in_time(rest)
         assert stream.attach.resume.seq == 10
+        assert draining.no_stream()
+        assert {exchange.channels.unary().target for _ in range(4)} == {staying.target}
         await session.__aexit__()
 
 
