@@ -196,6 +196,12 @@ class TableFeed:
             if viewer is not None:
                 viewer.attach_refused(note.rejection)
 
+    def _on_streams_lost(self, note: events.StreamsLost) -> None:
+        """Taken for lost, though we live: we were silent for too long."""
+        if note.gateway == self._gateway:
+            for viewer in tuple(self._seats.values()):
+                viewer.taken_for_lost()
+
     def _on_other_note(self, note: object) -> None:
         """Of no concern to those who follow."""
 
@@ -225,6 +231,6 @@ _NOTES: Final[dict[type, Callable[[TableFeed, Any], None]]] = {
     events.AttachRefused: TableFeed._on_attach_refused,
     events.Detached: TableFeed._on_other_note,
     events.Marked: TableFeed._on_other_note,
-    events.StreamsLost: TableFeed._on_other_note,
+    events.StreamsLost: TableFeed._on_streams_lost,
 }
 _NOTE_TYPES: Final = frozenset(_NOTES)

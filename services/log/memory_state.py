@@ -5,6 +5,7 @@ nothing but its arguments, so that a history is repeated by repeating the steps.
 """
 
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from services.log.entry import NO_ENTRY, parse_id
 from services.log.port import (
@@ -196,7 +197,10 @@ class State:
 
     def out_after(self, shard: int, out_id: str, count: int) -> list[OutEntry]:
         after = parse_id(out_id)
-        return [one for one in self.shards[shard].out if parse_id(one.id) > after][:count]
+        newest_first = takewhile(
+            lambda one: parse_id(one.id) > after, reversed(self.shards[shard].out)
+        )
+        return list(newest_first)[::-1][:count]
 
     def load(self, shard: int) -> Loaded | None:
         """`None` where no snapshot's head is intact though there was one."""

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from pit.v1 import play_pb2, table_pb2
 
-from services.client.happenings import Effective, Happened, Started
+from services.client.happenings import Effective, Happened, Started, WasReset
 from services.client.protocol import SeatProtocol
 from services.gateway.hub import DETACH_RETRY_S
 from services.gateway.session.limits import (
@@ -392,6 +392,27 @@ def kinds_of(seat: Seated) -> list[str]:
     return [
         str(each.event.WhichOneof("kind")) for each in seat.happenings if type(each) is Happened
     ]
+
+
+async def test_a_gateway_taken_for_lost_gets_its_seats_back_by_itself() -> None:
+    async with Front() as front:
+        one, two, *_ = await front.playing()
+        front._alive_s = float("inf")
+        await front.until(lambda: "seat_away" in told_to(two))
+        await front.settle()
+        assert "seat_back" in told_to(two)
+        assert not one.door.ended
+        one.submit(offer(one, 1))
+        await front.settle()
+        one.take()
+        assert not any(type(each) is WasReset for each in one.happenings)
+        assert one.view.offer_lot
+        assert one.view.seq == (two.take(), two.view.seq)[1]
+
+
+def told_to(seat: Seated) -> list[str]:
+    seat.take()
+    return kinds_of(seat)
 
 
 async def test_a_damaged_record_stops_its_table_and_no_other() -> None:

@@ -7,6 +7,7 @@ with cards, any card more than allowed, and any field the schema does not know i
 seed before its round is over: any 48 bytes whose hash is the commitment, or a piece of the seed.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -28,6 +29,7 @@ from services.log.port import OutEntry
 
 SEED_BYTES = 48
 PIECE_BYTES = 8
+HEXADECIMAL = re.compile(rb"(?:[0-9a-f]{2}){8,}")
 CARD_MESSAGES = (
     table_pb2.Cards.DESCRIPTOR,
     table_pb2.CardCount.DESCRIPTOR,
@@ -49,9 +51,21 @@ class Truth:
     """Hands after an event, cards in open offers included."""
     offers: dict[int, tuple[int, ...]] = field(default_factory=dict)
     seeds: set[bytes] = field(default_factory=set)
+    _secret: dict[int, frozenset[bytes]] = field(default_factory=dict)
     dealt: dict[int, events.Dealt] = field(default_factory=dict)
     published: dict[bytes, int] = field(default_factory=dict)
     """Seed -> the event that published it."""
+
+    def secret_after(self, seq: int) -> frozenset[bytes]:
+        """Pieces of all seeds that are not published at this event."""
+        if seq not in self._secret:
+            self._secret[seq] = frozenset(
+                seed[start : start + PIECE_BYTES]
+                for seed in self.seeds
+                if seq < self.published.get(seed, 1 << 62)
+                for start in range(0, SEED_BYTES, PIECE_BYTES)
+            )
+        return self._secret[seq]
 
     def hear(self, entry: OutEntry) -> None:
         for chunk in entry.chunks:
@@ -201,20 +215,21 @@ class Eavesdropper:
         self._found.deals += 1
 
     def _no_seed_before_its_time(self, message: bytes) -> None:
-        secret = [
-            seed
-            for seed in self._truth.seeds
-            if self._seq < self._truth.published.get(seed, 1 << 62)
-        ]
-        for seed in secret:
-            for start in range(0, SEED_BYTES, PIECE_BYTES):
-                piece = seed[start : start + PIECE_BYTES]
-                if piece in message or piece.hex().encode() in message:
-                    raise Leak(f"seat {self._viewer} is sent a piece of a seed too early")
+        secret = self._truth.secret_after(self._seq)
+        if not secret.isdisjoint(_windows(message, PIECE_BYTES)):
+            raise Leak(f"seat {self._viewer} is sent a piece of a seed too early")
+        for digits in HEXADECIMAL.findall(message):
+            if not secret.isdisjoint(_windows(bytes.fromhex(digits.decode()), PIECE_BYTES)):
+                raise Leak(f"seat {self._viewer} is sent a piece of a seed in digits too early")
         waiting = set(self._commitments.values())
-        for start in range(len(message) - SEED_BYTES + 1):
-            if waiting and sha256(message[start : start + SEED_BYTES]).digest() in waiting:
-                raise Leak(f"seat {self._viewer} could open a commitment too early")
+        if waiting:
+            for window in _windows(message, SEED_BYTES):
+                if sha256(window).digest() in waiting:
+                    raise Leak(f"seat {self._viewer} could open a commitment too early")
+
+
+def _windows(message: bytes, size: int) -> set[bytes]:
+    return {message[start : start + size] for start in range(len(message) - size + 1)}
 
 
 def _snapshots(item: play_pb2.Item) -> Iterator[table_pb2.Snapshot]:

@@ -54,6 +54,9 @@ class Spectator:
     def superseded(self) -> None:
         raise AssertionError
 
+    def taken_for_lost(self) -> None:
+        raise AssertionError
+
     def history_lost(self) -> None:
         raise AssertionError
 

@@ -72,6 +72,8 @@ class Session:
         self._effect_number = 0
         self._touched = False
         self._superseded = False
+        self._still_follows = False
+        """Asks for its seat anew without having missed an event."""
         self._expiry_asked = False
         self._by_s = now_s + FIRST_MESSAGE_TIMEOUT_S
         self._last_sent_s = now_s
@@ -183,7 +185,7 @@ class Session:
             self.end(Refused(Refusal.STORE_FULL if full else Refusal.TABLE_UNAVAILABLE))
 
     def _attach_again(self, reason: play_pb2.ResetReason.ValueType) -> None:
-        """Get a fresh snapshot the way the first one came: through the log, as one cut."""
+        """Get the seat the way it came first: through the log, as one cut."""
         self._reset_reason = reason
         try:
             self._ask_for_seat(self.generation)
@@ -239,12 +241,22 @@ class Session:
         self._origin = Origin(note.seat, note.attach, note.generation, deck_of(note.shown.rules))
         if self._state is State.LIVE:
             return  # asked for twice, because the first time might have been lost
+        if self._still_follows:
+            self._still_follows = False
+            self._state = State.LIVE
+            self._send_held()
+            if self._outbox.stale and self._door.ready:
+                self._attach_again(play_pb2.RESET_REASON_GAP)
+            return
         self._numbers.restart(note.last_number)
         self._effect_seq = 0
         self._state = State.LIVE
         self._outbox.restart()
         self._greet(note, self._feed)
         self._feed.add(self)
+        self._send_held()
+
+    def _send_held(self) -> None:
         held, self._held = self._held, []
         for command in held:
             self._receive_command(command)
@@ -326,9 +338,16 @@ class Session:
         self._superseded = True
         self.end(Refused(Rejection.SUPERSEDED))
 
+    def taken_for_lost(self) -> None:
+        """The table counts this stream as gone: ask for the seat anew, missing nothing."""
+        if self._state is State.LIVE:
+            self._still_follows = True
+            self._attach_again(play_pb2.RESET_REASON_UNSPECIFIED)
+
     def history_lost(self) -> None:
         """The log went back behind what this reader may have been sent."""
-        if self._state is State.LIVE:
+        if self._state is State.LIVE or self._still_follows:
+            self._still_follows = False
             self._outbox.restart()
             self._attach_again(play_pb2.RESET_REASON_HISTORY)
         elif self._state is State.ATTACHING:
