@@ -3,14 +3,25 @@
 import asyncio
 import random
 import time
+from typing import Final
 
 from services.bots.acts import command_of
 from services.bots.player import NEVER, Player
 from services.bots.statistics import Statistics
+from services.client.errors import Refused
 from services.client.exchange import Exchange, Place
-from services.client.happenings import Happened, Happening, Settled, Started, WasReset
+from services.client.happenings import (
+    Happened,
+    Happening,
+    OutOfStep,
+    Settled,
+    Started,
+    WasReset,
+)
 
-LAST_EVENTS = frozenset({"game_ended", "table_closed"})
+LAST_EVENTS: Final = frozenset({"game_ended", "table_closed"})
+TABLE_GONE: Final = frozenset({"TABLE_NOT_FOUND", "TABLE_CLOSED"})
+"""Refusals after which nobody plays here any more; a store that lost its tail knows no table."""
 
 
 class SeatedBot:
@@ -42,6 +53,8 @@ class SeatedBot:
         try:
             end = await self._stream.run()
             self._statistics.over(end)
+            if isinstance(end, Refused) and end.reason in TABLE_GONE:
+                self.game_over = True
         finally:
             self._statistics.sessions -= 1
             self._cancel_timer()
@@ -80,6 +93,8 @@ class SeatedBot:
                 if not resumed:
                     self._begin(now)
                 self._tell_counts()
+            case OutOfStep():
+                self._statistics.out_of_step()
             case WasReset():
                 self._statistics.was_reset(happening)
                 self._begin(now)

@@ -98,6 +98,10 @@ class Statistics:
         self._resets[name.removeprefix("RESET_REASON_")] += 1
         self._counts["undone"] += len(reset.undone)
 
+    def out_of_step(self) -> None:
+        """A seat and the exchange disagreed about numbers or events."""
+        self._counts["out_of_step"] += 1
+
     def over(self, end: ClientError) -> None:
         """A seat's life here is over: given up, taken back, or lost to an error."""
         taken_back = isinstance(end, Superseded) or (
@@ -119,6 +123,7 @@ class Statistics:
         names = (
             "commands", "offers", "trades", "corners", "rounds", "voids", "games_finished",
             "unknown", "undone",
+            "out_of_step",
         )  # fmt: skip
         return {
             "at_ms": int(time.time() * 1000),

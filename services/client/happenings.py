@@ -101,7 +101,7 @@ class RetryAfter:
 
 @value
 class OutOfStep:
-    """Client and exchange disagree about numbers: end the stream and resume."""
+    """Client and exchange disagree about numbers or events: end the stream and resume."""
 
 
 @value

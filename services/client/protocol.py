@@ -89,6 +89,8 @@ class SeatProtocol:
         """Commands that were sent again."""
         self._items = items or PublicItems()
         self._epoch = b""
+        """Of the batch that brought the last event or snapshot: other items may come from a
+        history that the view does not belong to."""
         self._generation = 0
         self._next_number = 1
         self._pending: dict[int, _Pending] = {}
@@ -169,19 +171,24 @@ class SeatProtocol:
     def receive(self, data: bytes) -> Iterator[Happening]:
         """Take one message. The view moves on with each happening that is taken."""
         for part in play_pb2.PlayResponse.FromString(data).batch.tables:
-            self._epoch = part.epoch
             self.log_us = part.log_us
             for item in part.items:
                 if item.public:
-                    yield from self._event(item)
+                    yield from self._event(item, part.epoch)
                 else:
-                    yield from self._other(item)
+                    yield from self._other(item, part.epoch)
 
-    def _event(self, item: play_pb2.Item) -> Iterator[Happening]:
-        event = self._items.event(item.public)
+    def _event(self, item: play_pb2.Item, epoch: bytes) -> Iterator[Happening]:
         view = self.view
-        if view is None:
+        if view is None or not self.attached:
+            return  # of a stream that is to be ended, see below
+        event = self._items.event(item.public)
+        if event.seq != view.seq + 1:
+            # Of another history than ours, or one is missing. Resuming from what we hold shows.
+            self.attached = False
+            yield OutOfStep()
             return
+        self._epoch = epoch
         number, received, given = 0, _NO_CARDS, _NO_CARDS
         if item.HasField("own"):
             own = item.own
@@ -194,11 +201,14 @@ class SeatProtocol:
                 traded = event.HasField("traded")
             yield self._settle(number, Effective(event.seq, traded))
 
-    def _other(self, item: play_pb2.Item) -> Iterator[Happening]:
+    def _other(self, item: play_pb2.Item, epoch: bytes) -> Iterator[Happening]:
         kind = item.WhichOneof("kind")
         if kind == "attached":
+            if item.attached.HasField("snapshot"):
+                self._epoch = epoch
             yield from self._on_attached(item.attached)
         elif kind == "reset":
+            self._epoch = epoch
             yield from self._on_reset(item.reset)
         elif kind == "rejected":
             yield from self._on_rejected(item.rejected)

@@ -77,6 +77,28 @@ def test_a_new_stream_resumes_from_the_newest_epoch_and_event() -> None:
     assert (resume.epoch, resume.seq, resume.generation) == (b"e2", 11, 3)
 
 
+def test_an_epoch_without_an_event_is_not_where_the_client_stands() -> None:
+    """A refusal may come from a history that the view does not belong to."""
+    protocol = playing()
+    submit(protocol)
+    take(protocol, rejected(1, "STALE_ROUND", consumed=True), epoch=b"e2")
+    assert resumed_at(protocol).epoch == b"e1"
+
+
+@pytest.mark.parametrize("seq", [9, 10, 12])
+def test_an_event_out_of_order_ends_the_stream_and_changes_nothing(seq: int) -> None:
+    protocol = playing()
+    happenings = take(
+        protocol,
+        event(opened(seat=1, size=2), seq=seq),
+        event(opened(seat=2, size=2), seq=11),
+        epoch=b"e2",
+    )
+    assert happenings == [OutOfStep()]
+    resume = resumed_at(protocol)
+    assert (resume.epoch, resume.seq) == (b"e1", 10)
+
+
 def test_a_resume_that_goes_on_keeps_the_view_and_the_numbers() -> None:
     protocol = playing()
     submit(protocol)

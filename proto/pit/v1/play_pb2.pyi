@@ -138,7 +138,7 @@ class Resume(_message.Message):
     SEQ_FIELD_NUMBER: _builtins.int
     GENERATION_FIELD_NUMBER: _builtins.int
     epoch: _builtins.bytes
-    """The newest `epoch` a batch of this table carried."""
+    """The `epoch` of the batch that carried event `seq`, or the snapshot that ended with it."""
     seq: _builtins.int
     generation: _builtins.int
     def __init__(
