@@ -90,7 +90,7 @@ class BackupWriter:
         """Append the manifest and name the file; its size in bytes."""
         text = manifest.model_dump_json(indent=1).encode()
         self._put(MANIFEST, text, 0.0)
-        self._put(MANIFEST_SUM, f"{sha256(text).hexdigest()}  {MANIFEST}\n".encode(), 0.0)
+        self._put(MANIFEST_SUM, _sum_line(sha256(text).hexdigest()), 0.0)
         self._tar.close()
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -190,9 +190,14 @@ def _summed(tar: tarfile.TarFile, entry: tarfile.TarInfo, texts: dict[str, bytes
 def _manifest(found: dict[str, Part], texts: dict[str, bytes]) -> Manifest:
     if MANIFEST_SUM not in texts or MANIFEST not in texts:
         raise BackupDamaged("it breaks off before its manifest, or a header in it is damaged")
-    if texts[MANIFEST_SUM].split()[:1] != [found[MANIFEST].sha256.encode()]:
+    if texts[MANIFEST_SUM] != _sum_line(found[MANIFEST].sha256):
         raise BackupDamaged("the manifest is not what was written: its SHA-256 differs")
     try:
         return Manifest.model_validate_json(texts[MANIFEST])
     except ValidationError:
         raise BackupDamaged("the manifest does not say what a manifest says") from None
+
+
+def _sum_line(hex_digest: str) -> bytes:
+    """As `sha256sum -c` reads it."""
+    return f"{hex_digest}  {MANIFEST}\n".encode()
