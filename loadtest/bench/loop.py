@@ -28,6 +28,8 @@ from services.log.redis import RedisReaderLog
 from services.log.server import EmbeddedServer
 from services.log.store import init_store
 
+GATEWAY = "gateway"
+"""The one through which the plan's streams go: its entries show that it lives."""
 SHARDS = 16
 TABLES = 500
 COMMANDS = 300_000
@@ -110,7 +112,7 @@ def _entries(commands: Sequence[tuple[int, c.Command]]) -> Entries:
 
 
 def _packed(shard: int, batch: Sequence[tuple[str, bytes]]) -> bytes:
-    body = pack_batch(InBatch("bench", tuple(batch)))
+    body = pack_batch(InBatch(GATEWAY, tuple(batch)))
     return pack(("XADD", keys.in_stream(shard), "*", "b", body))
 
 
