@@ -233,6 +233,33 @@ async def test_a_history_that_went_back_is_told_to_everybody_at_once() -> None:
         assert front.gateway.hub.history_resets == 1
 
 
+async def test_nothing_of_a_new_history_comes_before_its_reset() -> None:
+    async with Front() as front:
+        one, two, *_ = await front.playing()
+        here = front.gateway
+        front.gateway = await front.second_gateway()
+        two.connect()
+        await front.settle()
+        two.take()
+        front.world.store.sync()
+        for seat in (one, two):
+            seat.submit(offer(seat, 1))
+        await front.settle()
+        one.take()
+        one.happenings.clear()
+        front.world.store.lose_tail(front.world.store.tail)
+        front.matcher = front.world.owner("m2")
+        two.receive(numbered(two, 4, play_pb2.Command(call=play_pb2.Call(phrase=1))))
+        two.receive(numbered(two, 3, play_pb2.Command(call=play_pb2.Call(phrase=1))))
+        await front.settle(12)
+        first, *rest = one.take()
+        assert type(first) is WasReset
+        assert first.reason == play_pb2.RESET_REASON_HISTORY
+        assert gap_free(one)
+        assert here.hub.history_resets == front.gateway.hub.history_resets == 1
+        assert rest or one.view.seq
+
+
 async def test_a_draining_gateway_says_so_and_ends_its_streams() -> None:
     async with Front() as front:
         one, two, *_ = await front.playing()

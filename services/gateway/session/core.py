@@ -186,6 +186,8 @@ class Session:
 
     def _attach_again(self, reason: play_pb2.ResetReason.ValueType) -> None:
         """Get the seat the way it came first: through the log, as one cut."""
+        if reason:
+            self._outbox.mute()  # nothing of a new history may come before its Reset
         self._reset_reason = reason
         try:
             self._ask_for_seat(self.generation)
@@ -348,7 +350,6 @@ class Session:
         """The log went back behind what this reader may have been sent."""
         if self._state is State.LIVE or self._still_follows:
             self._still_follows = False
-            self._outbox.restart()
             self._attach_again(play_pb2.RESET_REASON_HISTORY)
         elif self._state is State.ATTACHING:
             generation = self._resume.generation if self._resume is not None else self.generation

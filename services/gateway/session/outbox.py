@@ -34,12 +34,16 @@ class Outbox:
 
     def overflow(self, now_s: float) -> bool:
         """Drop everything; whether this happened so often that the reader is to be cut."""
-        self.restart()
-        self.stale = True
+        self.mute()
         self._overflows_s.append(now_s)
         while self._overflows_s[0] < now_s - OVERFLOW_WINDOW_S:
             self._overflows_s.popleft()
         return len(self._overflows_s) >= OVERFLOWS_MAX
+
+    def mute(self) -> None:
+        """Drop everything, and keep nothing until `restart`."""
+        self.restart()
+        self.stale = True
 
     def restart(self) -> None:
         """Forget what was not sent: a snapshot takes its place."""
