@@ -2,7 +2,7 @@
 
 from engine.cards import BEAR, BULL, ONE, SUIT_SIZE, holds, size
 from engine.commands import NOBODY
-from engine.limits import ANSWERS_KEPT, MARKS_KEPT, REQUESTS_KEPT
+from engine.limits import MARKS_KEPT, REQUESTS_KEPT
 from engine.shown import Phase
 from engine.table import Table
 
@@ -74,6 +74,7 @@ def _check_seats(table: Table) -> None:
         _demand(not (seat.bot and seat.bot_wanted), "seats", f"seat {index} wants a second bot")
         _demand(seat.person or not seat.absence, "seats", f"nobody is away from empty seat {index}")
         for numbers in seat.numbers:
-            kept = [answer.number for answer in numbers.answers()]
-            due = list(range(max(1, numbers.last - ANSWERS_KEPT + 1), numbers.last + 1))
-            _demand(kept == due, "I8", f"seat {index} forgot answers")
+            begun = numbers.generation or not numbers.last
+            _demand(begun, "I8", f"seat {index} has numbers and no generation")
+            gone = [number for number in numbers.refusals if number > numbers.last]
+            _demand(not gone, "I8", f"seat {index} was refused what it has not asked")

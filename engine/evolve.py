@@ -34,7 +34,12 @@ def _answered(table: Table, note: e.Answered) -> None:
     if note.kept:
         numbers = table.seats[note.seat].numbers[note.bot]
         numbers.last = number = note.number
-        numbers.kept[number & ANSWER_MASK] = note
+        place = (number & ANSWER_MASK) << 1
+        kept = numbers.kept
+        kept[place] = note.content
+        kept[place + 1] = note.seq
+        if note.rejection:
+            numbers.refuse(number, note.rejection, note.parameters)
 
 
 def _offer_opened(table: Table, event: e.OfferOpened) -> None:

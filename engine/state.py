@@ -4,6 +4,7 @@ The layout is the order of the `..._FIELDS` below. What a table works out from o
 (`due_ms`, `anyone`, `directed`, `lots`, `idle_limit_ms`) is not kept but worked out again.
 """
 
+from array import array
 from dataclasses import fields
 from hashlib import sha256
 from typing import Any, Final
@@ -11,7 +12,7 @@ from typing import Any, Final
 from engine.cards import DECKS
 from engine.commands import NOBODY
 from engine.deadlines import soonest_ms
-from engine.events import Answered, RequestAnswered
+from engine.events import RequestAnswered
 from engine.limits import SECOND_MS
 from engine.lots import lots_of
 from engine.rules import Rules
@@ -82,7 +83,7 @@ def _plain_request(answer: RequestAnswered) -> list[Any]:
 
 def _plain_numbers(numbers: Numbers) -> list[Any]:
     answers = [
-        [a.number, a.content, int(a.rejection), list(a.parameters), a.seq]
+        [a.number, numbers.content(a.number), int(a.rejection), list(a.parameters), a.seq]
         for a in numbers.answers()
     ]
     return [numbers.generation, numbers.last, answers]
@@ -111,7 +112,7 @@ def load(plain: list[Any]) -> Table:
     table.marks = [Mark(*mark) for mark in marks]
     table.opening = None if opening is None else _loaded_request(opening)
     table.requests = {answer[0]: _loaded_request(answer) for answer in requests}
-    table.seats = tuple(_loaded_seat(index, seat) for index, seat in enumerate(seats))
+    table.seats = tuple(_loaded_seat(seat) for seat in seats)
     _work_out(table)
     return table
 
@@ -121,7 +122,7 @@ def _loaded_request(plain: list[Any]) -> RequestAnswered:
     return RequestAnswered(request, content, rejection, tuple(parameters), seq, seat, True)
 
 
-def _loaded_seat(index: int, plain: list[Any]) -> Seat:
+def _loaded_seat(plain: list[Any]) -> Seat:
     plain_fields, person, stand_in, stand_in_acts = plain
     seat = Seat()
     for name, held in zip(SEAT_FIELDS, plain_fields, strict=True):
@@ -131,10 +132,10 @@ def _loaded_seat(index: int, plain: list[Any]) -> Seat:
         numbers.begin(generation)
         numbers.last = last
         for number, content, rejection, parameters, seq in answers:
-            numbers.kept[number & ANSWER_MASK] = Answered(
-                index, seat.attach, bool(bot), generation, number, content, rejection,
-                tuple(parameters), seq, True,
-            )  # fmt: skip
+            place = (number & ANSWER_MASK) << 1
+            numbers.kept[place : place + 2] = array("Q", (content, seq))
+            if rejection:
+                numbers.refuse(number, rejection, tuple(parameters))
     seat.current = seat.numbers[stand_in_acts]
     return seat
 

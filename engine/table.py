@@ -4,11 +4,12 @@ A table is mutable and slotted: it changes some thousand times in its life, and 
 thousands of them. What can be worked out from other fields says so; it is not dumped.
 """
 
+from array import array
 from typing import Final
 
 from engine.cards import DECKS
 from engine.commands import NOBODY
-from engine.events import Answered, RequestAnswered
+from engine.events import PastAnswer, RequestAnswered
 from engine.limits import ANSWERS_KEPT
 from engine.lots import Lots, lots_of
 from engine.rules import BASIC, Rules
@@ -16,14 +17,24 @@ from engine.shown import Mark, Phase
 
 OPEN: Final = int(Phase.OPEN)
 ANSWER_MASK: Final = ANSWERS_KEPT - 1
+
+Refused = tuple[int, tuple[int, ...]]
+"""A rejection and its parameters."""
+ACCEPTED: Final[Refused] = (0, ())
+NO_REFUSALS: Final[dict[int, Refused]] = {}
+"""Shared by all number tables without any; never written to."""
 NONE_DIRECTED: Final[dict[int, list[int]]] = {}
 """Shared by all tables without directed offers; never written to."""
 
 
 class Numbers:
-    """The number table of one seat's commands: the person's, or the stand-in's."""
+    """The number table of one seat's commands: the person's, or the stand-in's.
 
-    __slots__ = ("generation", "kept", "last")
+    Answers are kept as machine integers and not as the notes they came in: to touch sixteen old
+    objects of every seat would cost more than all else that happens to a command.
+    """
+
+    __slots__ = ("generation", "kept", "last", "refusals")
 
     def __init__(self) -> None:
         self.begin(0)
@@ -33,19 +44,34 @@ class Numbers:
         self.generation = generation
         self.last = 0
         """The newest number used; the next command must carry one more."""
-        self.kept: list[Answered | None] = [None] * ANSWERS_KEPT
-        """The answer to number n stands at n modulo 16."""
+        self.kept = array("Q", bytes(16 * ANSWERS_KEPT))
+        """Content hash and seq of the answer to number n, at twice n modulo 16."""
+        self.refusals: dict[int, Refused] = NO_REFUSALS
+        """By number, those of the sixteen that are refusals (and perhaps some older ones)."""
 
-    def answer(self, number: int) -> Answered | None:
+    def refuse(self, number: int, rejection: int, parameters: tuple[int, ...]) -> None:
+        """Remember that `number`, the last one, was refused."""
+        oldest = number - ANSWERS_KEPT
+        self.refusals = {held: why for held, why in self.refusals.items() if held > oldest}
+        self.refusals[number] = (rejection, parameters)
+
+    def content(self, number: int) -> int:
+        """Content hash of a command that is remembered."""
+        return self.kept[(number & ANSWER_MASK) << 1]
+
+    def answer(self, number: int) -> PastAnswer | None:
         """What was answered to `number`, if it is one of the last sixteen."""
-        held = self.kept[number & ANSWER_MASK]
-        return held if held is not None and held.number == number else None
+        if not max(0, self.last - ANSWERS_KEPT) < number <= self.last:
+            return None
+        rejection, parameters = self.refusals.get(number, ACCEPTED)
+        seq = self.kept[((number & ANSWER_MASK) << 1) + 1]
+        return PastAnswer(number, rejection, parameters, seq)
 
-    def answers(self) -> list[Answered]:
+    def answers(self) -> tuple[PastAnswer, ...]:
         """All that are remembered, oldest first."""
         oldest = max(1, self.last - ANSWERS_KEPT + 1)
         held = (self.answer(number) for number in range(oldest, self.last + 1))
-        return [answer for answer in held if answer is not None]
+        return tuple(answer for answer in held if answer is not None)
 
 
 class HotSeat:

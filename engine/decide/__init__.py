@@ -20,8 +20,11 @@ from engine.decide import bell, gate, play, rounds, seats, streams, timers
 from engine.decide.gate import Chance, Decision, Outcome, refuse
 from engine.events import Answered
 from engine.table import Seat, Table
+from engine.value import maker
 
 __all__ = ["Chance", "Decision", "decide", "refuse"]
+
+answered = maker(Answered)
 
 SEAT_ACTS: Final[dict[type, Callable[[Table, int, Seat, Any, int, Chance], Outcome]]] = {
     c.Offer: play.offer,
@@ -62,7 +65,7 @@ def decide(table: Table, command: c.Command, now_ms: int, chance: Chance) -> Dec
         ):
             outcome = act(table, index, seat, asked, now_ms, chance)
             if isinstance(outcome, tuple):
-                return outcome, Answered(
+                return outcome, answered(
                     index, asked.attach, seat.bot, asked.generation, asked.number,
                     asked.content, 0, (), table.seq + 1, True,
                 )  # fmt: skip

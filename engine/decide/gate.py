@@ -14,6 +14,7 @@ from engine.events import (
     AttachRefused,
     Event,
     Note,
+    PastAnswer,
     RequestAnswered,
     SeatBack,
 )
@@ -52,7 +53,7 @@ TABLE_NOT_FOUND: Final = Refusal(int(Rejection.TABLE_NOT_FOUND))
 def refused(table: Table, seat: Seat | None, command: c.SeatCommand, why: Refusal) -> Answered:
     """The answer of a refused act. Kept, where the refusal consumes the number."""
     return Answered(
-        command.seat, command.attach, seat.current is seat.numbers[1] if seat else False,
+        command.seat, command.attach, _stand_in_acts(seat) if seat else False,
         command.generation, command.number, command.content, why.rejection, why.parameters,
         table.seq, why.rejection >= CONSUMES,
     )  # fmt: skip
@@ -72,7 +73,7 @@ def out_of_order(
         return (), refused(table, seat, command, why)
     first = seat.current.answer(command.number)
     if first is not None:
-        return (), _again(first, command)
+        return (), _again(seat, first, command)
     outcome = act(table, command.seat, seat, command, now_ms, chance)
     if isinstance(outcome, Refusal):
         return (), refused(table, seat, command, outcome)
@@ -106,16 +107,21 @@ def _number_fault(numbers: Numbers, command: c.SeatCommand) -> Refusal | None:
     oldest = max(1, expected - ANSWERS_KEPT)
     if not oldest <= command.number <= expected:
         return Refusal(int(Rejection.NUMBER_OUT_OF_RANGE), (expected,))
-    first = numbers.answer(command.number)
-    return NUMBER_REUSED if first is not None and first.content != command.content else None
+    if command.number < expected and numbers.content(command.number) != command.content:
+        return NUMBER_REUSED
+    return None
 
 
-def _again(first: Answered, command: c.SeatCommand) -> Answered:
+def _again(seat: Seat, first: PastAnswer, command: c.SeatCommand) -> Answered:
     """The same command again: the same answer, told to the stream it came on."""
     return Answered(
-        first.seat, command.attach, first.bot, first.generation, first.number, first.content,
-        first.rejection, first.parameters, first.seq, False,
+        command.seat, command.attach, _stand_in_acts(seat), command.generation, command.number,
+        command.content, first.rejection, first.parameters, first.seq, False,
     )  # fmt: skip
+
+
+def _stand_in_acts(seat: Seat) -> bool:
+    return seat.current is seat.numbers[1]
 
 
 def refuse(table: Table, command: c.Command, rejection: Rejection) -> Note | None:

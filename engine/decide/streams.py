@@ -13,14 +13,13 @@ from engine.events import (
     Detached,
     Event,
     OfferEnded,
-    PastAnswer,
     SeatBack,
     StreamsLost,
     Why,
 )
 from engine.rejections import Rejection
 from engine.shown import Phase
-from engine.table import Numbers, Seat, Table
+from engine.table import Seat, Table
 from engine.view import show
 
 
@@ -43,21 +42,13 @@ def attach(table: Table, command: c.Attach, now_ms: int, chance: Chance) -> Deci
         stream=command.stream,
         resumed=resumed,
         last_number=numbers.last if resumed else 0,
-        answers=past_answers(numbers) if resumed else (),
+        answers=numbers.answers() if resumed else (),
         shown=show(table, index, now_ms),
         at_ms=now_ms,
     )
     if command.bot:
         return () if seat.bot else (BotSeated(index, now_ms),), attached
     return (SeatBack(index, now_ms),) if seat.absence else (), attached
-
-
-def past_answers(numbers: Numbers) -> tuple[PastAnswer, ...]:
-    """What a stream is told of its generation when it attaches."""
-    return tuple(
-        PastAnswer(answer.number, answer.rejection, answer.parameters, answer.seq)
-        for answer in numbers.answers()
-    )
 
 
 def _attach_refused(table: Table, command: c.Attach) -> Rejection | None:

@@ -170,7 +170,7 @@ def broken_tables() -> dict[str, Table]:
             lambda: setattr(table, "phase", int(Phase.BETWEEN)),
             lambda: setattr(table.seats[1], "person", "p0"),
             lambda: setattr(table.seats[0], "holder", 77),
-            lambda: setattr(table.seats[0].current, "last", 40),
+            lambda: setattr(table.seats[0].current, "generation", 0),
         ]  # fmt: skip
         spoilers[number]()
         return table
