@@ -62,33 +62,36 @@ class Matcher:
 
     def exchange(self) -> None:
         """One round trip, or at a busy time two with a pause between, so that turns are fuller."""
-        shards = [shard for shard in self.ownership.shards.values() if not shard.unclear]
         wait_s = self._linger.wait_s()
-        if wait_s and not any(shard.pending for shard in shards):
-            if any(shard.in_flight for shard in shards):
-                self._ask(shards, {}, 0)
+        if wait_s and not any(shard.pending for shard in self._clear_shards()):
+            if any(shard.in_flight for shard in self._clear_shards()):
+                self._ask({}, 0)
             self._sleep(wait_s)
+        shards = self._clear_shards()
         positions = {shard.number: shard.read_from for shard in shards if shard.wants_more()}
         if not positions and not any(shard.in_flight for shard in shards):
             self._sleep(self._rest_ms / 1000)
             return
-        entries = self._ask(shards, positions, self._rest_ms)
+        entries = self._ask(positions, self._rest_ms)
         if entries is None:
             return
         now_s = self._monotonic()
         self._linger.arrived(sum(map(len, entries.values())), now_s)
-        for number, read in entries.items():
-            if shard := self.ownership.shards.get(number):
+        for shard in self._clear_shards():
+            if read := entries.get(shard.number):
                 shard.take(read, shard.clock.read(now_s))
-        for shard in shards:
-            if shard.careful_left and not shard.pending:
+            elif shard.careful_left and not shard.pending:
                 shard.careful_left = 0  # worked through all that the dead owner can have read
 
+    def _clear_shards(self) -> list[Shard]:
+        """Shards of which nothing is unclear: what was written, and that they are ours."""
+        return [shard for shard in self.ownership.shards.values() if not shard.unclear]
+
     def _ask(
-        self, shards: Sequence[Shard], positions: Mapping[int, InPosition], block_ms: int
+        self, positions: Mapping[int, InPosition], block_ms: int
     ) -> dict[int, list[InEntry]] | None:
         """Send what is in flight, and read; `None` if the store could not be asked."""
-        commits = [shard.in_flight for shard in shards if shard.in_flight]
+        commits = [shard.in_flight for shard in self._clear_shards() if shard.in_flight]
         if commits:
             self._crash.passing("before-commit")
         try:
@@ -166,10 +169,9 @@ class Matcher:
         """Finish the turns in flight and hand every shard over."""
         try:
             self.log.forget(self.ownership.name)
-            shards = list(self.ownership.shards.values())
-            self._ask(shards, {}, 0)
-            for shard in shards:
-                if shard.is_quiet() and self.ownership.shards.get(shard.number) is shard:
+            self._ask({}, 0)
+            for shard in self._clear_shards():
+                if shard.is_quiet():
                     self.ownership.give_up(shard)
         except LogError as error:
             log.warning("stopped without handing over", error=type(error).__name__)

@@ -11,6 +11,7 @@ from services.log.lease import LEASE_MS
 from services.log.memory import Fault
 from services.matcher import turn as turn_module
 from services.matcher.limits import ATTEMPTS_MAX, SNAPSHOT_MS, TURN_COMMANDS_MAX
+from services.matcher.linger import Linger
 from services.matcher.matcher import Matcher
 from support.conductor import Conductor
 from support.world import World
@@ -99,9 +100,16 @@ def test_after_a_recovery_every_gateway_counts_as_just_seen(world: World) -> Non
         assert tables == sorted(shard.tables)
 
 
-def test_a_zombie_is_fenced_and_gives_the_shard_up_without_looking_again(world: World) -> None:
+@pytest.mark.parametrize("linger_s", [0.0, 0.002], ids=["light load", "lingering"])
+def test_a_zombie_is_fenced_and_gives_the_shard_up_without_looking_again(
+    world: World, linger_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """F09, F11: the old owner's turn is refused, its memory thrown away."""
+    monkeypatch.setattr(Linger, "wait_s", lambda self: linger_s)
     old, conductor = played(world)
+    conductor.step()
+    old.step()
+    assert any(shard.in_flight for shard in old.ownership.shards.values())
     successor = world.matcher("m2")
     world.run(successor, until=owns_all(world, successor))
     conductor.step()
@@ -226,8 +234,12 @@ def test_a_refused_commit_is_sent_again_as_it_was(world: World, fault: Fault) ->
     assert [len(world.account(shard).owners) for shard in range(world.shards)] == [1, 1]
 
 
-def test_play_goes_on_under_all_faults_at_once(world: World) -> None:
+@pytest.mark.parametrize("linger_s", [0.0, 0.002], ids=["light load", "lingering"])
+def test_play_goes_on_under_all_faults_at_once(
+    world: World, linger_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every tenth request is refused, lost or late, from two matchers; then it must converge."""
+    monkeypatch.setattr(Linger, "wait_s", lambda self: linger_s)
     first, conductor = played(world)
     second = world.matcher("m2")
     pick = world.random
