@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 
+from services.archive.directory import DirectoryArchive
+from services.archive.keys import public_key
+from services.archive.source import from_archive
 from services.cli.demo.plan import STORE_PORT
 from services.cli.failures import Exit
-from support.pit import Outcome, free_port_base, pit, start
+from support.pit import Here, Outcome, free_port_base, pit, start
 
 KEYS = [
     "tables",
@@ -37,15 +40,15 @@ KEYS = [
     "unavailable_ms",
 ]
 UNAVAILABLE_MS_MAX = 3_000
+KILLS = 3
 
 
-def demo(data: Path, *, tables: int, duration_s: float, kill_every_s: float) -> Outcome:
-    return pit(
+def arguments(data: Path, *, tables: int, kill_every_s: float) -> list[str]:
+    return [
         *("demo", "--json", "--pace", "max", "--rules", "blitz", "--data", str(data)),
-        *("--tables", str(tables), "--duration", str(duration_s)),
-        *("--kill-every", str(kill_every_s), "--port-base", str(free_port_base())),
-        timeout_s=duration_s + 60,
-    )
+        *("--tables", str(tables), "--kill-every", str(kill_every_s)),
+        *("--port-base", str(free_port_base())),
+    ]
 
 
 def must_be_good(outcome: Outcome, data: Path) -> dict[str, Any]:
@@ -63,14 +66,32 @@ def must_be_good(outcome: Outcome, data: Path) -> dict[str, Any]:
 def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """A demo in which three matchers were killed under play: its directory and its figures."""
     data = tmp_path_factory.mktemp("demo")
-    outcome = demo(data, tables=6, duration_s=15.5, kill_every_s=4)
-    return data, must_be_good(outcome, data)
+    process = start(*arguments(data, tables=6, kill_every_s=3))
+    try:
+        wait_for(lambda: starts_of_matchers(data) >= 2 + KILLS and a_game_is_sealed(data), process)
+        process.terminate()
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    return data, must_be_good(Outcome(process.returncode, out, err), data)
+
+
+def starts_of_matchers(data: Path) -> int:
+    logs = (data / "logs").glob("matcher-*.log")
+    return sum(log.read_text().count("matcher started") for log in logs)
+
+
+def a_game_is_sealed(data: Path) -> bool:
+    archive = DirectoryArchive(data / "archive")
+    key = public_key(archive.root)
+    return any(from_archive(game, archive, key).sealed for game in archive.games())
 
 
 def test_killed_matchers_lose_and_double_nothing(played: tuple[Path, dict[str, Any]]) -> None:
     _, figures = played
     assert figures["invariant_breaks"] == 0
-    assert figures["takeovers"] >= 3
+    assert figures["kills"] >= KILLS
+    assert figures["takeovers"] >= 1
     assert 0 < figures["unavailable_ms"]["p50"] <= figures["unavailable_ms"]["max"]
     assert figures["errors"] == 0
     assert figures["problems"] == []
@@ -97,24 +118,27 @@ def settings(played: tuple[Path, dict[str, Any]]) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def finished(settings: dict[str, str]) -> str:
     """A finished game."""
-    verified = pit("verify", "--all", "--json", settings=settings)
-    assert verified.code == Exit.GOOD, verified.out
-    import json
+    archive = DirectoryArchive(Path(settings["PIT_DATA"]) / "archive")
+    key = public_key(archive.root)
+    return next(game for game in archive.games() if from_archive(game, archive, key).sealed)
 
-    verdicts = [json.loads(line) for line in verified.out.splitlines()]
-    return next(str(v["game"]) for v in verdicts if v["finished"] and v["sealed"])
+
+def test_every_game_verifies(here: Here, settings: dict[str, str]) -> None:
+    verified = here("verify", "--all", settings=settings)
+    assert verified.code == Exit.GOOD, verified.out
+    assert " 0 FAILED" in verified.out
 
 
 def test_a_finished_game_verifies_from_its_records_alone(
-    settings: dict[str, str], finished: str
+    here: Here, settings: dict[str, str], finished: str
 ) -> None:
-    shown = pit("verify", finished, settings=settings)
+    shown = here("verify", finished, settings=settings)
     assert shown.code == Exit.GOOD
     assert "deal, order, conservation and score proven; signed" in shown.out
 
 
 def test_a_flipped_byte_makes_verify_fail_loudly(
-    settings: dict[str, str], finished: str, tmp_path: Path
+    here: Here, settings: dict[str, str], finished: str, tmp_path: Path
 ) -> None:
     import shutil
 
@@ -123,19 +147,19 @@ def test_a_flipped_byte_makes_verify_fail_loudly(
     content = bytearray(path.read_bytes())
     content[len(content) // 3] ^= 4
     path.write_bytes(content)
-    refused = pit("verify", finished, settings={"PIT_DATA": str(tmp_path)})
+    refused = here("verify", finished, settings={"PIT_DATA": str(tmp_path)})
     assert refused.code == Exit.CHECK_FAILED
     assert "FAILED" in refused.out
-    everything = pit("verify", "--all", settings={"PIT_DATA": str(tmp_path)})
+    everything = here("verify", "--all", settings={"PIT_DATA": str(tmp_path)})
     assert everything.code == Exit.CHECK_FAILED
     assert "1 FAILED" in everything.out
 
 
 def test_a_game_is_replayed_for_a_spectator_a_seat_and_with_all_hands(
-    settings: dict[str, str], finished: str
+    here: Here, settings: dict[str, str], finished: str
 ) -> None:
     def told(*options: str) -> str:
-        shown = pit("table", "replay", finished, *options, settings=settings)
+        shown = here("table", "replay", finished, *options, settings=settings)
         assert shown.code == Exit.GOOD
         return shown.out
 
@@ -153,20 +177,20 @@ def hands(story: str) -> int:
     return next(place for place, line in enumerate(after) if not line.startswith(" " * 22))
 
 
-def test_tables_are_listed_and_shown(settings: dict[str, str], finished: str) -> None:
-    listed = pit("table", "list", "--all", settings=settings)
+def test_tables_are_listed_and_shown(here: Here, settings: dict[str, str], finished: str) -> None:
+    listed = here("table", "list", "--all", settings=settings)
     assert finished in listed.out
-    shown = pit("table", "show", finished, "--json", settings=settings)
+    shown = here("table", "show", finished, "--json", settings=settings)
     assert shown.json()["phase"] in ("ended", "closed")
     assert max(shown.json()["scores"]) >= 200
 
 
-def test_a_busy_port_is_an_error_with_the_fix(tmp_path: Path) -> None:
+def test_a_busy_port_is_an_error_with_the_fix(here: Here, tmp_path: Path) -> None:
     base = free_port_base()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", base))
         taken.listen()
-        refused = pit("demo", "--port-base", str(base), "--data", str(tmp_path))
+        refused = here("demo", "--port-base", str(base), "--data", str(tmp_path))
     assert refused.code == Exit.IN_USE
     assert str(base) in refused.err
     assert "--port-base" in refused.err
@@ -176,9 +200,11 @@ def test_a_busy_port_is_an_error_with_the_fix(tmp_path: Path) -> None:
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
     """A demo in play, and the settings for looking at it."""
-    arguments = ("demo", "--json", "--tables", "2", "--pace", "max", "--data", str(tmp_path))
     base = free_port_base()
-    process = start(*arguments, "--port-base", str(base))
+    process = start(
+        *("demo", "--json", "--tables", "2", "--pace", "max", "--data", str(tmp_path)),
+        *("--port-base", str(base)),
+    )
     try:
         wait_for((tmp_path / "bots.json").exists, process)
         yield (
@@ -193,7 +219,7 @@ def running(tmp_path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
         process.communicate()
 
 
-def wait_for(holds: Any, process: Any = None, seconds: float = 40) -> None:
+def wait_for(holds: Any, process: Any = None, seconds: float = 75) -> None:
     until_s = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < until_s, "it never became true"
@@ -282,8 +308,11 @@ def is_alive(pid: int) -> bool:
 @pytest.mark.all
 @pytest.mark.timeout(200)
 def test_twenty_kills_under_play(tmp_path: Path) -> None:
-    outcome = demo(tmp_path, tables=12, duration_s=64, kill_every_s=3)
+    outcome = pit(
+        *arguments(tmp_path, tables=12, kill_every_s=3), "--duration", "64", timeout_s=130
+    )
     figures = must_be_good(outcome, tmp_path)
+    assert figures["kills"] >= 20
     assert figures["takeovers"] >= 20
     assert figures["invariant_breaks"] == figures["errors"] == 0
     assert figures["unavailable_ms"]["max"] <= UNAVAILABLE_MS_MAX

@@ -1,44 +1,15 @@
 """`pit` at a terminal: help, errors that say what to do, exit codes that mean what is written."""
 
 import json
-import os
 import re
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from services.cli.failures import MEANINGS, Exit
-from services.cli.main import main
-from support.pit import ROOT, Outcome, pit
+from support.pit import ROOT, Here, pit
 
 NOWHERE = {"PIT_REDIS_URL": "redis://127.0.0.1:1/0"}
-
-
-class Here:
-    """Runs `pit` in this process, which is quicker; for what ends before anything is started."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self._monkeypatch = monkeypatch
-        self._capsys = capsys
-
-    def __call__(self, *arguments: str, settings: Mapping[str, str] | None = None) -> Outcome:
-        with self._monkeypatch.context() as changed:
-            for name in [name for name in os.environ if name.upper().startswith("PIT_")]:
-                changed.delenv(name)
-            for name, text in (settings or {}).items():
-                changed.setenv(name, text)
-            changed.setattr(sys, "argv", ["pit", *arguments])
-            with pytest.raises(SystemExit) as ended:
-                main()
-        shown = self._capsys.readouterr()
-        return Outcome(int(ended.value.code or 0), shown.out, shown.err)
-
-
-@pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
-    return Here(monkeypatch, capsys)
 
 
 def test_help_lists_the_commands_and_exit_codes() -> None:

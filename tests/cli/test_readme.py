@@ -11,7 +11,7 @@ import pytest
 from services.archive.keys import publish
 from services.cli.failures import Exit
 from support.archiving import KEY, Archiving
-from support.pit import ROOT, free_port_base, pit
+from support.pit import ROOT, Here, free_port_base, pit
 from support.whole_game import WholeGame
 
 PAGES = ("README.md", "deploy/README.md")
@@ -42,7 +42,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {"PIT_DATA": str(data)}
 
 
-def made(line: str, _settings: dict[str, str]) -> None:
+def made(line: str, _settings: dict[str, str], _here: Here) -> None:
     """`make` would run what the page says; the tiers themselves are run by whoever reads this."""
     shown = subprocess.run(
         ["make", "-n", *shlex.split(line)[1:]],
@@ -55,36 +55,38 @@ def made(line: str, _settings: dict[str, str]) -> None:
     assert expected[line] in shown.stdout
 
 
-def run(line: str, settings: dict[str, str]) -> None:
+def run(line: str, settings: dict[str, str], here: Here) -> None:
     """On the game at hand instead of the one named."""
     line = GAME_NAME.sub("00" + "a" * 20, line).replace("--speed 2", "--speed 10000")
-    done = pit(*shlex.split(line)[1:], settings=settings)
+    done = here(*shlex.split(line)[1:], settings=settings)
     assert done.code == Exit.GOOD, done.err
     assert done.out
 
 
-def accepted(line: str, _settings: dict[str, str]) -> None:
+def accepted(line: str, _settings: dict[str, str], here: Here) -> None:
     """All flags are understood, up to a port in use; `test_demo.py` plays the rest."""
     base = free_port_base()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", base))
         taken.listen()
-        refused = pit(*shlex.split(line)[1:], "--port-base", str(base))
+        refused = here(*shlex.split(line)[1:], "--port-base", str(base))
     assert refused.code == Exit.IN_USE, refused.err
 
 
-def configured(line: str, _settings: dict[str, str]) -> None:
+def configured(line: str, _settings: dict[str, str], here: Here) -> None:
     """The process exists and asks for its settings; `test_demo.py` runs all four."""
-    refused = pit(*shlex.split(line)[1:])
+    # The bots' own event loop is not for this process.
+    ask = pit if line.endswith("bots") else here
+    refused = ask(*shlex.split(line)[1:])
     assert refused.code == Exit.USAGE
     assert "PIT_" in refused.err or "token" in refused.err
 
 
-def shell(line: str, _settings: dict[str, str]) -> None:
+def shell(line: str, _settings: dict[str, str], _here: Here) -> None:
     subprocess.run(["/bin/sh", "-c", line], check=True, capture_output=True)
 
 
-HOW: dict[str, Callable[[str, dict[str, str]], None]] = {
+HOW: dict[str, Callable[[str, dict[str, str], Here], None]] = {
     r"make (demo|test)": made,
     r"\.venv/bin/pit (table|verify) .*": run,
     r"\.venv/bin/pit demo .*": accepted,
@@ -96,10 +98,10 @@ HOW: dict[str, Callable[[str, dict[str, str]], None]] = {
 
 
 @pytest.mark.parametrize("line", commands())
-def test_command(line: str, settings: dict[str, str]) -> None:
+def test_command(line: str, settings: dict[str, str], here: Here) -> None:
     how = [proof for pattern, proof in HOW.items() if re.fullmatch(pattern, line)]
     assert how, f"nothing proves the command {line!r}"
-    how[0](line, settings)
+    how[0](line, settings, here)
 
 
 def test_links_lead_somewhere() -> None:

@@ -28,12 +28,14 @@ class Takeovers:
     next owner committed."""
 
     def __init__(self) -> None:
+        self.kills = 0
         self.waits_ms: list[float] = []
         self._pending: dict[int, tuple[float, set[bytes]]] = {}
         """By shard: when its owner was killed, and the nonces of those killed since."""
 
     def killed(self, nonces: dict[int, bytes], at_s: float) -> None:
         """A matcher that owned these shards under these nonces is gone."""
+        self.kills += 1
         for shard, nonce in nonces.items():
             since_s, dead = self._pending.get(shard, (at_s, set()))
             self._pending[shard] = since_s, dead | {nonce}

@@ -12,7 +12,6 @@ class Killer:
     """`kill` is what the key k and `--kill-every` do."""
 
     def __init__(self, exchange: Exchange, follower: Follower) -> None:
-        self.kills = 0
         self._exchange = exchange
         self._follower = follower
 
@@ -45,5 +44,4 @@ class Killer:
         child = self._exchange.matchers[victim]
         child.kill()
         child.start()
-        self.kills += 1
         return victim

@@ -132,7 +132,7 @@ class Screen:
             f"errors {bots.errors}   retries {bots.retries}   resets {bots.resets}\n"
             f"commands {sums.commands}   offers {sums.offers}   trades {sums.trades}   "
             f"corners {sums.corners}   rounds {sums.rounds}   games {sums.games_finished}   "
-            f"kills {self.killer.kills}   takeovers {len(takeovers.waits_ms)}"
+            f"kills {takeovers.kills}   takeovers {len(takeovers.waits_ms)}"
         )
         return Text(line)
 

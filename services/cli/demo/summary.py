@@ -100,6 +100,7 @@ def summary(
         "resets": report.resets,
         "invariant_breaks": len(reading.findings),
         "trade_ms": report.trade_ms,
+        "kills": takeovers.kills,
         "takeovers": len(takeovers.waits_ms),
         "unavailable_ms": takeovers.summary(played.ended_s),
     }
