@@ -25,6 +25,8 @@ RECEIVE_BYTES_MAX: Final = 16 * 1024
 """The largest request, a Create with every switch, has about 600 bytes."""
 METADATA_BYTES_MAX: Final = 8 * 1024
 STREAMS_PER_CONNECTION_MAX: Final = 100
+CONNECTIONS_MAX: Final = 20_000
+"""About 1.1 GB at 56 KiB each; twice what one gateway is to take back after a failure."""
 HANDSHAKE_MS: Final = 5_000
 KEEPALIVE_MS: Final = 60_000
 KEEPALIVE_TIMEOUT_MS: Final = 20_000
@@ -41,6 +43,7 @@ OPTIONS: Final = (
     ("grpc.max_metadata_size", METADATA_BYTES_MAX),
     ("grpc.absolute_max_metadata_size", METADATA_BYTES_MAX),
     ("grpc.max_concurrent_streams", STREAMS_PER_CONNECTION_MAX),
+    ("grpc.max_allowed_incoming_connections", CONNECTIONS_MAX),
     ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
     ("grpc.keepalive_time_ms", KEEPALIVE_MS),
     ("grpc.keepalive_timeout_ms", KEEPALIVE_TIMEOUT_MS),
