@@ -7,7 +7,7 @@ from typing import Final
 
 from services.bots.acts import command_of
 from services.bots.player import NEVER, Player
-from services.bots.statistics import Statistics
+from services.bots.statistics import TABLE_GONE, Statistics
 from services.client.errors import Refused
 from services.client.exchange import Exchange, Place
 from services.client.happenings import (
@@ -20,8 +20,6 @@ from services.client.happenings import (
 )
 
 LAST_EVENTS: Final = frozenset({"game_ended", "table_closed"})
-TABLE_GONE: Final = frozenset({"TABLE_NOT_FOUND", "TABLE_CLOSED"})
-"""Refusals after which nobody plays here any more; a store that lost its tail knows no table."""
 
 
 class SeatedBot:
@@ -52,7 +50,7 @@ class SeatedBot:
         self._statistics.sessions += 1
         try:
             end = await self._stream.run()
-            self._statistics.over(end)
+            self._statistics.over(self.place.table, end)
             if isinstance(end, Refused) and end.reason in TABLE_GONE:
                 self.game_over = True
         finally:

@@ -30,6 +30,8 @@ HALVES_MAX: Final = 20_000
 
 SEAT_GONE: Final = frozenset({"BOT_NOT_WANTED", "TABLE_CLOSED"})
 """Why a bot that resumes may find its seat taken: the person is back, or the game over."""
+TABLE_GONE: Final = frozenset({"TABLE_NOT_FOUND", "TABLE_CLOSED"})
+"""Refusals after which nobody plays there any more; a store that lost its tail knows no table."""
 
 
 class Statistics:
@@ -102,8 +104,10 @@ class Statistics:
         """A seat and the exchange disagreed about numbers or events."""
         self._counts["out_of_step"] += 1
 
-    def over(self, end: ClientError) -> None:
+    def over(self, table: str, end: ClientError) -> None:
         """A seat's life here is over: given up, taken back, or lost to an error."""
+        if isinstance(end, Refused) and end.reason in TABLE_GONE:
+            self._table(table).ended_at = time.monotonic()
         taken_back = isinstance(end, Superseded) or (
             isinstance(end, Refused) and end.reason in SEAT_GONE
         )

@@ -15,10 +15,18 @@ AT_ONCE: Final = 8
 class BotTables:
     """Opens tables that bots fill. The exchange must be signed in with the role bot."""
 
-    def __init__(self, exchange: Exchange, preset: str, seats: int, name: str = "Bots") -> None:
+    def __init__(
+        self,
+        exchange: Exchange,
+        preset: str,
+        seats: int,
+        switches: table_pb2.Rules | None = None,
+        name: str = "Bots",
+    ) -> None:
         self._exchange = exchange
         self._preset = preset
         self._seats = seats
+        self._switches = switches
         self._name = name
         self._opened = 0
         self._open: set[str] = set()
@@ -35,6 +43,7 @@ class BotTables:
             request_id=os.urandom(16),
             display_name=f"{self._name} {self._opened}",
             preset=self._preset,
+            switches=self._switches,
             seats=self._seats,
             visibility=table_pb2.VISIBILITY_PUBLIC,
             absent_policy=table_pb2.ABSENT_POLICY_BOT,

@@ -27,6 +27,8 @@ from support.gatewayd import ROOT, exchange, gateway
 from support.processes import MatcherProcess
 
 WAIT_S = 60.0
+ONE_CORNER = table_pb2.Rules(target=40)
+"""Any corner wins the game."""
 
 
 class WatchedTables(BotTables):
@@ -70,19 +72,20 @@ async def living(house: House) -> AsyncIterator[None]:
         await asyncio.gather(following, return_exceptions=True)
 
 
-async def test_bots_play_whole_games(valkey_url: str, tmp_path: Path) -> None:
+async def test_bots_play_games_one_after_another(valkey_url: str, tmp_path: Path) -> None:
     with exchange(valkey_url, tmp_path) as front:
         async with bots_at([front.target], front.keys) as signed_in:
-            tables = WatchedTables(signed_in, "blitz", 4, enough=1)
+            tables = WatchedTables(signed_in, "blitz", 4, ONE_CORNER, enough=3)
             house = House(signed_in, Manner((CAREFUL,), MAX, 1.0), random.Random(1), tables)
             async with living(house):
-                await house.open_tables(4)
+                await house.open_tables(2)
                 await asyncio.wait_for(tables.over.wait(), WAIT_S)
             report = house.report()
     assert report["errors"] == report["unknown"] == report["resets"] == 0
-    assert report["games_finished"] >= 1  # type: ignore[operator]
-    assert report["trades"] > 20  # type: ignore[operator]
-    assert report["trade_ms"]["count"] > 20  # type: ignore[index]
+    assert report["games_finished"] >= 3  # type: ignore[operator]
+    assert report["corners"] >= 3  # type: ignore[operator]
+    assert report["trades"] > 0  # type: ignore[operator]
+    assert report["trade_ms"]["count"] > 0  # type: ignore[index]
 
 
 @pytest.mark.all

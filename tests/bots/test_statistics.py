@@ -25,6 +25,7 @@ from services.client.view import TableView
 from support.responses import offer, opened, snapshot, traded
 
 S = 1_000_000
+TABLE = "tables/00" + "a" * 20
 NO_CARDS = table_pb2.Cards()
 
 
@@ -127,15 +128,16 @@ def test_outcomes_are_told_apart() -> None:
     told.statistics.was_reset(
         WasReset(play_pb2.RESET_REASON_HISTORY, (Undone(offer(1), 3), Undone(offer(1), 4)))
     )
-    told.statistics.over(Superseded())
-    told.statistics.over(Left())
-    told.statistics.over(Refused(StatusCode.FAILED_PRECONDITION, "BOT_NOT_WANTED", ""))
-    told.statistics.over(Refused(StatusCode.NOT_FOUND, "TABLE_NOT_FOUND", ""))
+    told.statistics.over(TABLE, Superseded())
+    told.statistics.over(TABLE, Left())
+    told.statistics.over(TABLE, Refused(StatusCode.FAILED_PRECONDITION, "BOT_NOT_WANTED", ""))
+    told.statistics.over(TABLE, Refused(StatusCode.NOT_FOUND, "TABLE_NOT_FOUND", ""))
     report = told.report()
     assert report["rejections"] == {"NOT_OPEN": 1}
     assert report["error_kinds"] == {"UNDECIDED": 1, "NOT_FOUND: TABLE_NOT_FOUND": 1}
     assert report["errors"] == 2
     assert (report["unknown"], report["undone"]) == (1, 2)
+    assert told.table()["ended"] is True
     assert report["reset_kinds"] == {"HISTORY": 1}
 
 
