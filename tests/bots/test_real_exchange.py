@@ -26,7 +26,7 @@ from services.client.exchange import Exchange
 from support.gatewayd import ROOT, exchange, gateway
 from support.processes import MatcherProcess
 
-WAIT_S = 60.0
+WAIT_S = 100.0
 ONE_CORNER = table_pb2.Rules(target=40)
 """Any corner wins the game."""
 
@@ -97,14 +97,14 @@ async def test_bots_play_on_when_a_gateway_is_killed(valkey_url: str, tmp_path: 
         gateway(valkey_url, tmp_path, PIT_TOKEN_KEYS=keys) as second,
     ):
         async with bots_at([first.target, second.target], keys) as signed_in:
-            tables = WatchedTables(signed_in, "blitz", 4, enough=2)
+            tables = WatchedTables(signed_in, "blitz", 4, ONE_CORNER, enough=4)
             house = House(signed_in, Manner((CAREFUL,), MAX, 1.0), random.Random(1), tables)
             async with living(house):
                 await house.open_tables(4)
                 await asyncio.wait_for(tables.over.wait(), WAIT_S)
                 first.process.kill()
                 tables.over.clear()
-                tables.enough = tables.games + 2
+                tables.enough = tables.games + 8
                 await asyncio.wait_for(tables.over.wait(), WAIT_S)
             report = house.report()
     assert report["errors"] == report["unknown"] == report["resets"] == 0
