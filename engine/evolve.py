@@ -12,6 +12,7 @@ from engine.cards import DECKS
 from engine.commands import NOBODY, Purpose
 from engine.deadlines import soonest_ms
 from engine.deal import NO_NONCE
+from engine.events import Answered
 from engine.limits import MARKS_KEPT, REQUESTS_KEPT, SECOND_MS
 from engine.lots import lots_of
 from engine.shown import Mark, Phase
@@ -24,22 +25,20 @@ BETWEEN: Final = int(Phase.BETWEEN)
 
 def evolve(table: Table, item: e.Event | e.Note) -> None:
     """Apply an event, which raises `table.seq` by one, or a note, which does not."""
-    APPLY[type(item)](table, item)
+    if type(item) is not Answered:
+        APPLY[type(item)](table, item)
+    elif item.kept:  # here and not in a function of its own, because half of all items are answers
+        numbers = table.seats[item.seat].numbers[item.bot]
+        numbers.last = number = item.number
+        place = (number & ANSWER_MASK) << 1
+        kept = numbers.kept
+        kept[place] = item.content
+        kept[place + 1] = item.seq
+        if item.rejection:
+            numbers.refuse(number, item.rejection, item.parameters)
 
 
 # ------------------------------------------------------------------ the hot ones
-
-
-def _answered(table: Table, note: e.Answered) -> None:
-    if note.kept:
-        numbers = table.seats[note.seat].numbers[note.bot]
-        numbers.last = number = note.number
-        place = (number & ANSWER_MASK) << 1
-        kept = numbers.kept
-        kept[place] = note.content
-        kept[place + 1] = note.seq
-        if note.rejection:
-            numbers.refuse(number, note.rejection, note.parameters)
 
 
 def _offer_opened(table: Table, event: e.OfferOpened) -> None:
@@ -71,7 +70,11 @@ def _traded(table: Table, event: e.Traded) -> None:
     seat, partner = seats[index], seats[event.partner]
     if seat.offer_size:
         _take_down(table, index, seat)
-    _take_down(table, event.partner, partner)
+    if partner.offer_directed_at == NOBODY and not partner.offer_ends_at_ms:
+        table.anyone[partner.offer_size] = NOBODY  # as `_take_down`, without the call
+        partner.offer_size = partner.offer_lot = partner.offer_seq = 0
+    else:
+        _take_down(table, event.partner, partner)
     gain = (event.received or 0) - (event.given or 0)
     seat.hand += gain
     partner.hand -= gain
@@ -401,7 +404,6 @@ def _event(apply: Apply) -> Apply:
 
 
 APPLY: Final[dict[type, Apply]] = {
-    e.Answered: _answered,
     e.OfferOpened: _offer_opened,
     e.Traded: _traded,
     e.OfferEnded: _offer_ended,

@@ -17,14 +17,10 @@ from typing import Any, Final
 
 from engine import commands as c
 from engine.decide import bell, gate, play, rounds, seats, streams, timers
-from engine.decide.gate import Chance, Decision, Outcome, refuse
-from engine.events import Answered
+from engine.decide.gate import Chance, Decision, Outcome, answered, refuse
 from engine.table import Seat, Table
-from engine.value import maker
 
 __all__ = ["Chance", "Decision", "decide", "refuse"]
-
-answered = maker(Answered)
 
 SEAT_ACTS: Final[dict[type, Callable[[Table, int, Seat, Any, int, Chance], Outcome]]] = {
     c.Offer: play.offer,

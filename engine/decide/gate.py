@@ -22,7 +22,7 @@ from engine.limits import ANSWERS_KEPT
 from engine.rejections import CONSUMES_FROM, Rejection
 from engine.shown import Phase
 from engine.table import Numbers, Seat, Table
-from engine.value import value
+from engine.value import maker, value
 
 Chance = Callable[[int], bytes]
 Events = tuple[Event, ...]
@@ -40,6 +40,8 @@ class Refusal:
 Outcome = Events | Refusal
 Act = Callable[[Table, int, Seat, Any, int, Chance], Outcome]
 
+answered = maker(Answered)
+
 CONSUMES: Final = int(CONSUMES_FROM)
 GENERATION_ENDED: Final = Refusal(int(Rejection.GENERATION_ENDED))
 NOT_SEATED: Final = Refusal(int(Rejection.NOT_SEATED))
@@ -52,7 +54,7 @@ TABLE_NOT_FOUND: Final = Refusal(int(Rejection.TABLE_NOT_FOUND))
 
 def refused(table: Table, seat: Seat | None, command: c.SeatCommand, why: Refusal) -> Answered:
     """The answer of a refused act. Kept, where the refusal consumes the number."""
-    return Answered(
+    return answered(
         command.seat, command.attach, _stand_in_acts(seat) if seat else False,
         command.generation, command.number, command.content, why.rejection, why.parameters,
         table.seq, why.rejection >= CONSUMES,
