@@ -220,6 +220,7 @@ class TableFeed:
 
     def stopped(self) -> None:
         """A record of this table is damaged: nobody knows how it goes on."""
+        self._answered.clear()
         for viewer in (*self._viewers, *self._attaching.values()):
             viewer.table_stopped()
 

@@ -262,7 +262,12 @@ class Hub:
         unknown = self._names.unknown(_persons(record))
         if unknown:
             await self._names.learn(unknown)
-        feed.deliver(record, epoch)
+        try:
+            feed.deliver(record, epoch)
+        except Exception:
+            # Ours, and no reason to stop all other tables: whoever follows this one is told.
+            log.exception("record_not_delivered", table=feed.table)
+            feed.stopped()
 
     async def _history_lost(self, shard: Outflow) -> None:
         await self._log.meta()  # an emptied store is another store: this raises StoreChanged

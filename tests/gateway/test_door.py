@@ -11,6 +11,7 @@ from grpc_health.v1 import health_pb2
 from pit.v1 import lobby_pb2, play_pb2
 
 from services.gateway.doors.grpc_aio.server import GrpcDoor
+from services.gateway.session.core import Session
 from services.gateway.session.roles import Role
 from services.log.port import StoreFull, Unavailable
 from support.front import Front
@@ -67,6 +68,24 @@ async def test_b63_no_exception_text_reaches_a_client(
     assert SECRET not in answer.message
     if expected.startswith("INTERNAL"):
         assert answer.message.startswith("internal error (ref ")
+
+
+@pytest.mark.parametrize("where", ["receive", "writable"])
+async def test_b63_nor_in_a_stream(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError(SECRET)
+
+    async with Front() as front, door(front) as (_, channel):
+        monkeypatch.setattr(Session, where, broken)
+        call = channel.stream_stream("/pit.v1.PlayService/Play")(metadata=metadata(front))
+        ping = play_pb2.PlayRequest(ping=play_pb2.StreamPing(client_us=1))
+        await call.write(ping.SerializeToString())
+        if where == "writable":
+            assert await call.read()
+        answer = await refusal(call.read())
+        assert repr(answer) == "INTERNAL INTERNAL"
+        assert SECRET not in answer.message
+        assert not front.gateway._sessions
 
 
 async def test_health_says_serving_until_it_drains() -> None:

@@ -5,8 +5,10 @@ import asyncio
 import pytest
 from pit.v1 import play_pb2, table_pb2
 
+from engine.events import Event
 from services.client.happenings import Effective, Happened, Started, WasReset
 from services.client.protocol import SeatProtocol
+from services.gateway import feed
 from services.gateway.hub import DETACH_RETRY_S
 from services.gateway.session.limits import (
     ACCEPTED_AFTER_S,
@@ -422,6 +424,29 @@ async def test_a_damaged_record_stops_its_table_and_no_other() -> None:
         front.gateway.feed(one.protocol.table.partition("/")[2]).stopped()
         assert one.door.end_reason == "TABLE_STOPPED"
         assert not other[0].door.ended
+
+
+async def test_an_event_that_cannot_be_told_stops_its_table_and_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with Front() as front:
+        one, two, *_ = await front.playing()
+        [other] = await front.seated(await front.table(front.person(9)), 9)
+
+        def broken(event: Event, *_: object) -> None:
+            raise RuntimeError
+
+        with monkeypatch.context() as patch:
+            patch.setattr(feed, "event_message", broken)
+            one.submit(offer(one, 1))
+            await front.settle()
+        assert one.door.end_reason == two.door.end_reason == "TABLE_STOPPED"
+        other.receive(ping())
+        await front.settle()
+        assert len(other.items()) == 1
+        one.connect()
+        await front.settle()
+        assert not one.door.ended
 
 
 async def test_a_stream_ends_half_a_minute_after_its_token_unless_refreshed_in_it() -> None:

@@ -27,6 +27,7 @@ class PlayCall:
         """Until the stream ends; how."""
         self._session = session
         reading = asyncio.create_task(self._read(session))
+        reading.add_done_callback(self._task_done)
         try:
             refused = await self._ended
             if self._writing is not None:
@@ -46,11 +47,18 @@ class PlayCall:
             session.receive(data)
         session.closed()
 
+    def _task_done(self, task: asyncio.Task[None]) -> None:
+        """What nobody expected ends the stream the way it ends any call."""
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not self._ended.done():
+            self._ended.set_exception(error)
+
     # -------------------------------------------------------------- for the session
 
     def send(self, message: bytes) -> None:
         self.ready = False
         self._writing = asyncio.create_task(self._write(message))
+        self._writing.add_done_callback(self._task_done)
 
     async def _write(self, message: bytes) -> None:
         try:
