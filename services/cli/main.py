@@ -189,6 +189,16 @@ def verify(
 
 
 @app.command()
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Is this store fit, and is everything at work on it?"""
+    from services.cli.doctor.run import examine
+
+    raise typer.Exit(examine(json))
+
+
+@app.command()
 def backup(
     file: Annotated[Path, typer.Argument(help="The file to write.", dir_okay=False)],
     json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,

@@ -78,7 +78,7 @@ def fitness(url: str) -> Fitness:
     """Ask the server. Raises `Unavailable`."""
     server = SyncConnection(url)
     try:
-        info = _info(server)
+        info = server_info(server)
         policy = _config(server, "maxmemory-policy")
         durability = _durability(server)
     finally:
@@ -124,7 +124,8 @@ def _durability(server: SyncConnection) -> str:
     return level if level in ("everysec", "always") else "memory"
 
 
-def _info(server: SyncConnection) -> dict[str, str]:
+def server_info(server: SyncConnection) -> dict[str, str]:
+    """What INFO says. Raises `Unavailable`."""
     lines = server.ask("INFO").decode().splitlines()
     return dict(line.split(":", 1) for line in lines if ":" in line and not line.startswith("#"))
 

@@ -15,7 +15,17 @@ NOWHERE = {"PIT_REDIS_URL": "redis://127.0.0.1:1/0"}
 def test_help_lists_the_commands_and_exit_codes() -> None:
     shown = pit("--help")
     assert shown.code == Exit.GOOD
-    for word in ("demo", "serve", "store", "table", "verify", "config"):
+    for word in (
+        "demo",
+        "serve",
+        "store",
+        "table",
+        "verify",
+        "doctor",
+        "backup",
+        "restore",
+        "config",
+    ):
         assert re.search(rf"^  {word} ", shown.out, re.MULTILINE)
     for code, meaning in MEANINGS.items():
         assert re.search(rf"^ +{int(code)}  {re.escape(meaning)}$", shown.out, re.MULTILINE)

@@ -91,7 +91,7 @@ HOW: dict[str, Callable[[str, dict[str, str], Here], None]] = {
     r"\.venv/bin/pit (table|verify) .*": run,
     r"\.venv/bin/pit demo .*": accepted,
     r"\.venv/bin/pit serve .*": configured,
-    r"\.venv/bin/pit store init": configured,
+    r"\.venv/bin/pit (store init|doctor|backup \S+|restore \S+)": configured,
     r"export PIT_REDIS_URL=\S+": shell,
     r"python3 -c .*": shell,
 }

@@ -1,0 +1,1 @@
+"""`pit doctor`: is this store fit, and is everything that should work on it at work?"""
