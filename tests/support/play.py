@@ -70,7 +70,8 @@ class Play:
     def some_rules(self) -> Rules:
         """A preset, or one with some switches set otherwise."""
         pick = self.random
-        rules = PRESETS[pick.choice([*PRESETS, "household", "blitz", "classic"])]
+        often = ["household", "blitz", "tournament"]
+        rules = PRESETS[pick.choice([*PRESETS, *often, "household", "blitz"])]
         if pick.random() < 0.5:
             return rules
         names = [name for name, _ in DECKS[rules.deck]]
@@ -301,7 +302,7 @@ class Play:
         pick = self.random
         seat = self.anybody()
         lot = self.some_lot(self.twin.chairs[seat].hand)
-        directed_at = pick.choice([NOBODY, NOBODY, pick.randrange(len(self.twin.chairs))])
+        directed_at = pick.choice([NOBODY, pick.randrange(len(self.twin.chairs))])
         limit_ms = pick.choice([0, 0, 1_000, 60_000, pick.randint(1_000, 60_000)])
         immediate = pick.random() < 0.15
         return self.offer(seat, lot, directed_at, immediate=immediate, limit_ms=limit_ms)
@@ -338,7 +339,10 @@ class Play:
         )
 
     def rig(self) -> tuple[int, ...] | None:
-        """Hands for the deal just drawn; sometimes as they were drawn."""
+        """Hands for the deal just drawn; sometimes as they were drawn.
+
+        Some plans are for corners that the rules do not allow: they must be refused.
+        """
         if self.random.random() < 0.1:
             self.plan = None
             return None

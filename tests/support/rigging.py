@@ -1,6 +1,6 @@
 """Deals one or two trades from a corner, so that corners of every kind come often."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from engine.events import Corner
@@ -8,6 +8,9 @@ from engine.rules import Rules
 from support.twin.cards import BEAR, BULL, Cards, to_packed
 from support.twin.rounds import suits_in_play
 from support.twin.table import Twin
+
+NOT_BY_THE_RULES = 0.1
+"""Share of plans for a kind of corner that the rules may not know."""
 
 
 @dataclass
@@ -40,9 +43,12 @@ def some_plan(twin: Twin, rung: dict[Corner, int], random: Random) -> Plan:
     """The kind rung least so far among those the rules allow, for a seat that can hold it."""
     sizes = {seat: len(twin.chairs[seat].hand) for seat in twin.playing()}
     largest = max(sizes.values())
-    possible = [kind for kind in Corner if possible_kind(twin.rules, kind, largest)]
+    rules = twin.rules
+    if random.random() < NOT_BY_THE_RULES:
+        rules = replace(rules, bear_blocks=False, eight_bull_and_bear=True)
+    possible = [kind for kind in Corner if possible_kind(rules, kind, largest)]
     kind = min(possible, key=lambda kind: (rung[kind], kind))
-    fitting = [seat for seat, size in sizes.items() if possible_kind(twin.rules, kind, size)]
+    fitting = [seat for seat, size in sizes.items() if possible_kind(rules, kind, size)]
     return Plan(random.choice(fitting), random.choice(suits_in_play(twin)), kind)
 
 

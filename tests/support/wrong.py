@@ -68,8 +68,11 @@ class Wrong:
         return commands.Call(**fields, phrase=1)
 
     def with_a_number_too_old(self) -> Command | None:
-        fields = self.fields()
-        fields["number"] = self.play.random.choice([0, -1, 1, fields["number"] - 18])
+        numbers = [chair.people.last_number for chair in self.play.twin.chairs]
+        if not numbers:
+            return None
+        fields = self.fields(seat=numbers.index(max(numbers)))
+        fields["number"] = self.play.random.choice([0, -1, 1, fields["number"] - 17])
         return commands.Call(**fields, phrase=1)
 
     def with_another_generation(self) -> Command | None:
@@ -79,6 +82,12 @@ class Wrong:
         fields = self.fields()
         fields["attach"] = self.play.random.choice([0, fields["attach"] - 1, fields["attach"] + 1])
         return commands.Call(**fields, phrase=1)
+
+    def with_an_attach_number_given_to_nobody(self) -> Command | None:
+        for seat, chair in enumerate(self.play.twin.chairs):
+            if chair.person and not chair.held:
+                return commands.Call(**self.play.common(seat), phrase=1)
+        return None
 
     def with_no_such_seat(self) -> Command | None:
         return self.call(seat=self.play.random.choice([-1, 8, 99]))
@@ -258,6 +267,14 @@ class Wrong:
 
     def with_a_false_bell(self) -> Command | None:
         return self.bell(self.play.random.randrange(len(DECKS[self.play.rules.deck])))
+
+    def with_a_bell_for_nearly_a_corner(self) -> Command | None:
+        """Seven of it, or all of it with the Bear in hand: corners under other rules, perhaps."""
+        for seat, chair in enumerate(self.play.twin.chairs):
+            for commodity in self.play.twin.suits:
+                if chair.connected and chair.hand.count(commodity) >= 7:
+                    return self.play.bell(seat, commodity)
+        return None
 
     def with_a_false_bell_after_an_unseen_trade(self) -> Command | None:
         for seat, chair in enumerate(self.play.twin.chairs):
