@@ -76,6 +76,12 @@ def test_evolve_alone_rebuilds_the_table(seed: int) -> None:
     assert rebuilt.wake_at_ms == playing.table.wake_at_ms
 
 
+@pytest.mark.all
+def test_a_hundred_more_lives_are_rebuilt() -> None:
+    for seed in range(100, 200):
+        test_evolve_alone_rebuilds_the_table(seed)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_loaded_table_is_the_table_that_was_dumped(seed: int) -> None:
     """At any moment, worked-out fields included: from there on both live the same life."""
@@ -178,7 +184,7 @@ def broken_tables() -> dict[str, Table]:
     return {f"fault {number}": spoil(number) for number in range(12)}
 
 
-@pytest.mark.parametrize(("name", "table"), broken_tables().items())
+@pytest.mark.parametrize(("name", "table"), list(broken_tables().items()))
 def test_the_check_finds_what_is_broken(name: str, table: Table) -> None:
     with pytest.raises(InvariantBroken):
         check(table)
