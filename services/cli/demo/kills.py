@@ -21,8 +21,8 @@ class Killer:
             await asyncio.sleep(every_s)
             self.kill()
 
-    def kill(self) -> str:
-        """SIGKILL the matcher that owns most shards, then start it again; its name, or empty.
+    def kill(self) -> None:
+        """SIGKILL the matcher with most play, then start it again.
 
         Called from the main thread: a child dies with the thread that started it.
         """
@@ -34,14 +34,13 @@ class Killer:
                 if name is not None:
                     owned[name][shard] = nonce
         except LogError:
-            return ""
-        victim = max(owned, key=lambda name: len(owned[name]))
-        if not owned[victim]:
-            return ""
+            return
         played = self._follower.shards_played()
+        victim = max(owned, key=lambda name: (len(played & owned[name].keys()), len(owned[name])))
+        if not owned[victim]:
+            return
         waiting = {shard: nonce for shard, nonce in owned[victim].items() if shard in played}
         self._follower.takeovers.killed(waiting, time.monotonic())
         child = self._exchange.matchers[victim]
         child.kill()
         child.start()
-        return victim

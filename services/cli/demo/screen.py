@@ -22,6 +22,8 @@ from services.cli.demo.report import BotsReport
 from services.cli.demo.tally import TableTally, totals
 
 REFRESH_S = 0.5
+WIDE = 110
+"""Columns of a terminal that has room for the leader and the last event."""
 TABLES_SHOWN_MAX = 24
 """More do not fit on a screen; the sums below are over all of them."""
 
@@ -41,7 +43,7 @@ async def run(view: "Screen", stop: asyncio.Event) -> None:
         Live(console=console, auto_refresh=False, screen=console.is_terminal) as live,
     ):
         while True:
-            live.update(view.draw(console.height), refresh=True)
+            live.update(view.draw(console.width, console.height), refresh=True)
             await asyncio.sleep(REFRESH_S if console.is_terminal else 10 * REFRESH_S)
 
 
@@ -73,13 +75,13 @@ class Screen:
         self._follower = follower
         self._names = {owner_mark(name): name for name in exchange.matchers}
 
-    def draw(self, height: int) -> Group:
+    def draw(self, width: int, height: int) -> Group:
         bots = report.read(self._exchange.report_path)
         playing = [table for table in self._follower.tables.values() if not table.over]
         shown = playing[: max(1, min(TABLES_SHOWN_MAX, height - 14))]
         return Group(
             self._head(),
-            self._tables(shown, bots),
+            self._tables(shown, bots, wide=width >= WIDE),
             Text(f"... and {len(playing) - len(shown)} more" if len(playing) > len(shown) else ""),
             self._sums(bots),
             Text("k kills a matcher   q quits", style="dim"),
@@ -98,14 +100,15 @@ class Screen:
         head.append(f"{self._exchange.banner}. For development.", style="dim")
         return head
 
-    def _tables(self, shown: list[TableTally], bots: BotsReport) -> Table:
+    def _tables(self, shown: list[TableTally], bots: BotsReport, *, wide: bool) -> Table:
         grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=True)
         grid.add_column("table", no_wrap=True)
         grid.add_column("owner", no_wrap=True)
         for name in ("players", "round", "offers/s", "trades/s", "p99 ms"):
             grid.add_column(name, justify="right", no_wrap=True)
-        grid.add_column("leader", no_wrap=True)
-        grid.add_column("last event", no_wrap=True, ratio=1)
+        if wide:
+            grid.add_column("leader", no_wrap=True)
+            grid.add_column("last event", no_wrap=True, ratio=1)
         for table in shown:
             mark = self._follower.owners.get(int(table.name[:2]), b"")
             p99_ms = bots.tables.get(table.name, {}).get("p99")
@@ -117,8 +120,7 @@ class Screen:
                 f"{table.rate('offers'):.1f}",
                 f"{table.rate('trades'):.1f}",
                 "-" if p99_ms is None else f"{p99_ms:.1f}",
-                _leader(table),
-                table.last_event,
+                *((_leader(table), table.last_event) if wide else ()),
             )
         return grid
 
