@@ -10,6 +10,7 @@ import pytest
 from grpc_health.v1 import health_pb2
 from pit.v1 import lobby_pb2, play_pb2
 
+from services.gateway import gateway
 from services.gateway.doors.grpc_aio.server import GrpcDoor
 from services.gateway.session.core import Session
 from services.gateway.session.roles import Role
@@ -133,7 +134,10 @@ async def test_a_client_that_has_nothing_more_to_say_ends_in_order() -> None:
         assert await call.code() is grpc.StatusCode.OK
 
 
-async def test_the_last_words_of_a_stream_arrive_before_its_end() -> None:
+async def test_the_last_words_of_a_stream_arrive_before_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gateway, "DRAIN_S", 0.1)
     async with Front() as front, door(front) as (_, channel):
         call = channel.stream_stream("/pit.v1.PlayService/Play")(metadata=metadata(front))
         ping = play_pb2.PlayRequest(ping=play_pb2.StreamPing(client_us=1))

@@ -6,6 +6,7 @@ import pytest
 from pit.v1 import lobby_pb2, table_pb2
 
 from engine.commands import Visibility
+from services.gateway import hub
 from services.gateway.errors import Refused
 from services.gateway.session.roles import Caller, Role
 from support.front import Front
@@ -159,14 +160,18 @@ async def test_only_machines_open_tables_for_bots_alone() -> None:
         assert refused.value.why.name == "ROLE_NOT_ALLOWED"
 
 
-async def test_a_table_that_cannot_be_reached_is_asked_again_under_the_same_request() -> None:
+async def test_a_table_that_cannot_be_reached_is_asked_again_under_the_same_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async with Front() as front:
         lobby = front.gateway.lobby
         request = lobby_pb2.CreateTableRequest(
             request_id=front.request_id(), display_name="A table", preset="blitz", seats=4
         )
+        monkeypatch.setattr(hub, "REQUEST_TIMEOUT_S", 0.05)
         with pytest.raises(Refused) as refused:
             await lobby.create_table(front.person(0), request)
+        monkeypatch.undo()
         assert refused.value.why.name == "TABLE_UNAVAILABLE"
         assert refused.value.retry_after_ms > 0
         made = await front.answer(lobby.create_table(front.person(0), request))

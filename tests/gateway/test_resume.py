@@ -6,6 +6,7 @@ import pytest
 from pit.v1 import play_pb2, table_pb2
 
 from services.client.happenings import Happened, Started, WasReset
+from services.gateway import gateway
 from services.gateway.session.limits import (
     OVERFLOW_WINDOW_S,
     OVERFLOWS_MAX,
@@ -260,7 +261,10 @@ async def test_nothing_of_a_new_history_comes_before_its_reset() -> None:
         assert rest or one.view.seq
 
 
-async def test_a_draining_gateway_says_so_and_ends_its_streams() -> None:
+async def test_a_draining_gateway_says_so_and_ends_its_streams(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gateway, "DRAIN_S", 0.01)
     async with Front() as front:
         one, two, *_ = await front.playing()
         one.items()
