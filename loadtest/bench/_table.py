@@ -38,7 +38,7 @@ class BenchSeat:
         for _ in self.protocol.receive(message):
             pass
 
-    def end(self, refused: Refused | None) -> None:
+    def end(self, refused: Refused | None, last: bytes) -> None:
         raise RuntimeError("a stream has ended")
 
     def flush(self) -> None:

@@ -9,6 +9,7 @@ from pit.v1 import play_pb2
 from engine import events
 from engine.commands import NOBODY
 from engine.events import Answered, Event, Record
+from engine.rejections import Rejection
 from engine.view import view
 from services.gateway import wire
 from services.gateway.convert.cards import Deck, deck_of
@@ -111,6 +112,20 @@ class TableFeed:
                 own = own or play_pb2.Own()
                 own.number = number
             viewer.put_event(shared if own is None else wire.item(public, wire.own_field(own)))
+        if type(event) in _LAST_EVENTS:
+            self._end_streams(event)
+
+    def _end_streams(self, event: Event) -> None:
+        """Who has no seat any more is shown no more of its cards; of a closed table nobody is."""
+        match event:
+            case events.SeatLeft(seat=seat) | events.SeatForfeited(seat=seat):
+                viewer = self._seats.get(seat)
+                if viewer is not None and not viewer.bot:
+                    forfeited = type(event) is events.SeatForfeited
+                    viewer.over(Rejection.SEAT_FORFEITED if forfeited else Rejection.NOT_SEATED)
+            case events.TableClosed():
+                for viewer in tuple(self._viewers):
+                    viewer.over(Rejection.TABLE_CLOSED)
 
     def _public(self, event: Event, seq: int) -> bytes:
         """The part shared by all, as the field of an item: built from the spectator's view."""
@@ -222,7 +237,7 @@ class TableFeed:
         """A record of this table is damaged: nobody knows how it goes on."""
         self._answered.clear()
         for viewer in (*self._viewers, *self._attaching.values()):
-            viewer.table_stopped()
+            viewer.over(Rejection.TABLE_STOPPED)
 
 
 _NOTES: Final[dict[type, Callable[[TableFeed, Any], None]]] = {
@@ -235,3 +250,5 @@ _NOTES: Final[dict[type, Callable[[TableFeed, Any], None]]] = {
     events.StreamsLost: TableFeed._on_streams_lost,
 }
 _NOTE_TYPES: Final = frozenset(_NOTES)
+_LAST_EVENTS: Final = frozenset({events.SeatLeft, events.SeatForfeited, events.TableClosed})
+"""After which some or all who follow have nothing more to see."""

@@ -6,10 +6,12 @@ import pytest
 from pit.v1 import lobby_pb2, table_pb2
 
 from engine.commands import Visibility
+from engine.events import Record, TableClosed
+from services.client.happenings import Happened
 from services.gateway import hub
 from services.gateway.errors import Refused
 from services.gateway.session.roles import Caller, Role
-from support.front import Front
+from support.front import Front, Seated
 
 
 async def listed(front: Front, caller: Caller, **fields: Any) -> lobby_pb2.ListTablesResponse:
@@ -132,6 +134,36 @@ async def test_leaving_frees_the_seat_and_hands_the_table_on() -> None:
         )
         assert [seat.person for seat in shown.table.taken] == [f"people/{ben.person}"]
         assert shown.table.owner == f"people/{ben.person}"
+
+
+async def test_who_leaves_is_shown_no_more() -> None:
+    async with Front() as front:
+        one, two, *_ = await front.playing(bots=True)
+        request = lobby_pb2.LeaveTableRequest(table=one.protocol.table)
+        await front.answer(front.gateway.lobby.leave_table(one.caller, request))
+        one.take()
+        assert kinds(one)[-1] == "seat_left"
+        assert one.door.end_reason == "NOT_SEATED"
+        assert not two.door.ended
+        one.connect()
+        await front.settle()
+        assert one.door.end_reason == "NOT_SEATED"
+
+
+async def test_of_a_closed_table_nothing_more_is_shown() -> None:
+    async with Front() as front:
+        [one] = await front.seated(await front.table(front.person(0)), 0)
+        feed = front.gateway.feed(one.protocol.table.partition("/")[2])
+        feed.deliver(Record(feed.table, feed.head_seq + 1, (TableClosed(0),)), feed.epoch)
+        one.take()
+        assert kinds(one)[-1] == "table_closed"
+        assert one.door.end_reason == "TABLE_CLOSED"
+
+
+def kinds(seat: Seated) -> list[str]:
+    return [
+        str(each.event.WhichOneof("kind")) for each in seat.happenings if type(each) is Happened
+    ]
 
 
 async def test_the_owner_starts_with_those_who_are_there() -> None:

@@ -44,7 +44,9 @@ class OpenDoor:
         self.messages.append(message)
         self.ready = not self.blocked
 
-    def end(self, refused: Refused | None) -> None:
+    def end(self, refused: Refused | None, last: bytes) -> None:
+        if last and self.ready:
+            self.messages.append(last)
         self.ended = True
         self.refused = refused
 

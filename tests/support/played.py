@@ -4,6 +4,7 @@ import random
 
 from engine.commands import NOBODY
 from engine.events import Answered, Attached
+from engine.rejections import Rejection
 from services.bots.acts import command_of
 from services.bots.careful import CAREFUL
 from services.bots.chaser import CHASER
@@ -60,7 +61,7 @@ class Spectator:
     def history_lost(self) -> None:
         raise AssertionError
 
-    def table_stopped(self) -> None:
+    def over(self, why: Rejection) -> None:
         raise AssertionError
 
 

@@ -128,16 +128,14 @@ class Session:
         """End the stream, with a status unless it ends in order."""
         if self._state is State.ENDED:
             return
-        if self._outbox and self._door.ready:
-            sent_us = int(self._exchange.wall_s() * _US_PER_S)
-            self.flush(wire.Turn(sent_us, self._exchange.now_s()))
+        last = self._message(self._turn()) if self._outbox else b""
         self._state = State.ENDED
         if self._feed is not None:
             self._feed.remove(self)
             if self.attach and not self._superseded:
                 self._exchange.detach(self._table, self.seat, self.attach)
         self._exchange.session_ended(self)
-        self._door.end(refused)
+        self._door.end(refused, last)
 
     @property
     def table(self) -> str:
@@ -358,8 +356,8 @@ class Session:
             except Refused as refused:
                 self.end(refused)
 
-    def table_stopped(self) -> None:
-        self.end(Refused(Rejection.TABLE_STOPPED))
+    def over(self, why: Rejection) -> None:
+        self.end(Refused(why))
 
     # -------------------------------------------------------------- from the clock and the log
 
@@ -427,11 +425,18 @@ class Session:
         self._touched = False
         if self._state is State.ENDED or not self._door.ready or not self._outbox:
             return
+        self._last_sent_s = self._blocked_since_s = turn.now_s
+        self._door.send(self._message(turn))
+
+    def _message(self, turn: wire.Turn) -> bytes:
+        """All that waits, as one message."""
         head = turn.heads.get(self._table)
         if head is None:
             head = turn.heads[self._table] = self._head()
-        self._last_sent_s = self._blocked_since_s = turn.now_s
-        self._door.send(wire.batch(turn.sent, head, self._outbox.take()))
+        return wire.batch(turn.sent, head, self._outbox.take())
+
+    def _turn(self) -> wire.Turn:
+        return wire.Turn(int(self._exchange.wall_s() * _US_PER_S), self._exchange.now_s())
 
     def _head(self) -> bytes:
         if self._feed is None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from engine.events import Answered, Attached, Record
+from engine.rejections import Rejection
 from services.gateway.errors import Refused
 from services.gateway.session.limits import Profile
 from services.gateway.session.roles import Caller, SeatClaim
@@ -19,8 +20,8 @@ class Door(Protocol):
 
     def send(self, message: bytes) -> None: ...
 
-    def end(self, refused: Refused | None) -> None:
-        """Nothing more will be sent. `None`: an orderly end."""
+    def end(self, refused: Refused | None, last: bytes) -> None:
+        """Nothing more will be sent but `last`, unless empty. `None`: an orderly end."""
 
 
 class Receipt(Protocol):
@@ -58,7 +59,8 @@ class Viewer(Protocol):
 
     def history_lost(self) -> None: ...
 
-    def table_stopped(self) -> None: ...
+    def over(self, why: Rejection) -> None:
+        """Nothing more will come, after what has been put."""
 
 
 class Feed(Protocol):

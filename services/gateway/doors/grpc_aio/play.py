@@ -22,6 +22,7 @@ class PlayCall:
         self._session: Session | None = None
         self._ended: asyncio.Future[Refused | None] = asyncio.get_running_loop().create_future()
         self._writing: asyncio.Task[None] | None = None
+        self._last = b""
 
     async def serve(self, session: Session) -> Refused | None:
         """Until the stream ends; how."""
@@ -30,14 +31,24 @@ class PlayCall:
         reading.add_done_callback(self._task_done)
         try:
             refused = await self._ended
-            if self._writing is not None:
-                await asyncio.wait((self._writing,), timeout=LAST_WRITE_S)
+            await self._last_words()
             return refused
         finally:
             session.closed()
             reading.cancel()
             if self._writing is not None:
                 self._writing.cancel()
+
+    async def _last_words(self) -> None:
+        """What is on its way, and what was left; not for a reader that takes nothing."""
+        if self._writing is not None:
+            _, blocked = await asyncio.wait((self._writing,), timeout=LAST_WRITE_S)
+            if blocked:
+                return
+        if self._last:
+            self.send(self._last)
+            assert self._writing is not None
+            await asyncio.wait((self._writing,), timeout=LAST_WRITE_S)
 
     async def _read(self, session: Session) -> None:
         while not self._ended.done():
@@ -64,12 +75,13 @@ class PlayCall:
         try:
             await self._context.write(message)
         except grpc.aio.BaseError:
-            self.end(None)
+            self.end(None, b"")
             return
         self.ready = True
         if self._session is not None:
             self._session.writable()
 
-    def end(self, refused: Refused | None) -> None:
+    def end(self, refused: Refused | None, last: bytes) -> None:
         if not self._ended.done():
+            self._last = last
             self._ended.set_result(refused)
