@@ -392,6 +392,17 @@ def _marked(table: Table, note: e.Marked) -> None:
 Apply = Callable[[Table, Any], None]
 
 
+def _counted(apply: Apply) -> Apply:
+    """Of events after which the table waits for what it waited for before. (The readiness that
+    completes the others comes with the event it sets going.)"""
+
+    def counted(table: Table, event: Any) -> None:
+        table.seq += 1
+        apply(table, event)
+
+    return counted
+
+
 def _event(apply: Apply) -> Apply:
     """Of the rarer events: count it, apply it, see what the table waits for now."""
 
@@ -410,20 +421,20 @@ APPLY: Final[dict[type, Apply]] = {
     e.TableOpened: _event(_table_opened),
     e.SeatTaken: _event(_seat_taken),
     e.SeatLeft: _event(_seat_left),
-    e.OwnerChanged: _event(_owner_changed),
+    e.OwnerChanged: _counted(_owner_changed),
     e.SeatAway: _event(_seat_away),
     e.SeatBack: _event(_seat_back),
     e.BotWanted: _event(_bot_wanted),
     e.BotSeated: _event(_bot_seated),
     e.SeatForfeited: _event(_seat_forfeited),
     e.SeatsDropped: _event(_seats_dropped),
-    e.ReadyGiven: _event(_ready_given),
-    e.Called: _event(_called),
+    e.ReadyGiven: _counted(_ready_given),
+    e.Called: _counted(_called),
     e.Committed: _event(_committed),
     e.Dealt: _event(_dealt),
     e.ExchangeOpened: _event(_exchange_opened),
-    e.BellRefused: _event(_bell_refused),
-    e.Cornered: _event(_cornered),
+    e.BellRefused: _counted(_bell_refused),
+    e.Cornered: _counted(_cornered),
     e.RoundScored: _event(_round_scored),
     e.RoundVoid: _event(_round_void),
     e.GameEnded: _event(_game_ended),

@@ -102,8 +102,8 @@ class Planner:
         self.items: list[tuple[int, e.Event | e.Note]] = []
         """(table, event or note) in order, for the replay."""
         self.mix: Counter[str] = Counter()
-        self.begun = [table.seq for table in tables]
-        """By table, the event its round began with."""
+        self.begun = [table.seq - self.random.randrange(AIMLESS) for table in tables]
+        """By table, the event its round began with; the first rounds end one after the other."""
 
     def run(self, steps: int) -> None:
         while len(self.steps) < steps:
