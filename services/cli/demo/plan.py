@@ -60,15 +60,19 @@ def plan(
     """Settle a demo. Raises `Failure` where it could not run."""
     settings = load_settings()
     _check_rules(rules, seats)
+    port_base = port_base or settings.port_base
+    _check_port(settings.bind, port_base, "gRPC")
+    if not settings.redis_url:
+        _check_port(settings.bind, port_base + STORE_PORT, "the embedded server")
     # A store that outlives the demo must not lose its archive with it.
     temporary = data is None and duration_s > 0 and not settings.redis_url
     if data is None:
         data = Path(tempfile.mkdtemp(prefix="pit-demo-")) if temporary else settings.data
-    settled = Plan(
+    return Plan(
         settings,
         data.absolute(),
         temporary,
-        port_base or settings.port_base,
+        port_base,
         tables,
         seats,
         rules,
@@ -79,10 +83,6 @@ def plan(
         matchers,
         kill_every_s,
     )
-    _check_port(settings.bind, settled.gateway_port, "gRPC")
-    if not settings.redis_url:
-        _check_port(settings.bind, settled.store_port, "the embedded server")
-    return settled
 
 
 def _check_rules(rules: str, seats: int) -> None:
