@@ -58,7 +58,7 @@ class Rejection(IntEnum):
     NOT_OWNER = 43
     ALREADY_STARTED = 44
     TOO_FEW_PLAYERS = 45
-    """Parameter: seats that must be taken before the game can start."""
+    """Parameter: seats that people must take before the game can start."""
     NOT_STARTED = 46
     STALE_ROUND = 47
     """Parameter: the round being played."""

@@ -220,6 +220,13 @@ def freed(table: Table, index: int, now_ms: int) -> Events:
 # ------------------------------------------------------------------ starting
 
 
+def _seated_to_start(table: Table) -> int:
+    """Bots count towards the fewest players; but somebody must be there to play against them."""
+    if table.for_bots:
+        return 0
+    return 1 if table.bots else table.rules.seats_min
+
+
 def start(table: Table, command: c.Start, now_ms: int, chance: Chance) -> Decision:
     """The owner starts; seats still empty get bots, or fall away."""
     known = _known(table, command)
@@ -232,7 +239,7 @@ def start(table: Table, command: c.Start, now_ms: int, chance: Chance) -> Decisi
     if table.phase != Phase.SEATING:
         return _refused(table, command, ALREADY_STARTED)
     empty = tuple(index for index, seat in enumerate(table.seats) if not seat.person)
-    least = 0 if table.for_bots else table.rules.seats_min
+    least = _seated_to_start(table)
     if len(table.seats) - len(empty) < least:
         return _refused(table, command, Refusal(int(Rejection.TOO_FEW_PLAYERS), (least,)))
     events: list[Event] = []

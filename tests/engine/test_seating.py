@@ -164,16 +164,26 @@ def test_only_the_owner_starts_and_only_once() -> None:
     assert playing.start("p0") == Rejection.ALREADY_STARTED
 
 
-def test_with_the_minimum_seated_empty_seats_get_bots() -> None:
+def test_one_person_may_start_with_bots_in_the_other_seats() -> None:
+    """Empty seats get bots, which count towards the fewest players; nobody alone is no start."""
     playing = Playing("blitz", 5)
     playing.open_table()
-    for seat in (0, 2):
+    assert playing.start() == Rejection.TOO_FEW_PLAYERS
+    assert playing.answer.parameters == (1,)
+    playing.join("p4", 4)
+    assert kinds(playing.start()) == ["BotWanted"] * 4 + ["Dealt", "SeatAway"]
+    assert len(playing.table.suits) == 5
+
+
+def test_without_bots_it_takes_the_fewest_players_of_the_rules() -> None:
+    playing = Playing("tournament", 5)
+    playing.open_table(bots=False)
+    for seat in range(3):
         playing.join(f"p{seat}", seat)
     assert playing.start() == Rejection.TOO_FEW_PLAYERS
-    assert playing.answer.parameters == (3,)
-    playing.join("p4", 4)
-    assert kinds(playing.start()) == ["BotWanted", "BotWanted", "Dealt"] + ["SeatAway"] * 3
-    assert len(playing.table.suits) == 5
+    assert playing.answer.parameters == (4,)
+    playing.join("p3", 3)
+    assert kinds(playing.start())[:2] == ["SeatsDropped", "Dealt"]
 
 
 def test_or_fall_away_where_bots_are_off() -> None:

@@ -104,7 +104,9 @@ def start(twin: Twin, command: Start, now_ms: int, chance: Chance) -> None:
         raise Refused(Rejection.ALREADY_STARTED)
     assert twin.opening is not None
     taken = [seat for seat, chair in enumerate(twin.chairs) if chair.person]
-    least = 0 if twin.opening.for_bots else twin.rules.seats_min
+    least = 1 if twin.opening.bots else twin.rules.seats_min
+    if twin.opening.for_bots:
+        least = 0
     if len(taken) < least:
         raise Refused(Rejection.TOO_FEW_PLAYERS, least)
     empty = [seat for seat, chair in enumerate(twin.chairs) if not chair.person]
