@@ -21,7 +21,6 @@ DOMAIN: Final = "pit.v1"
 class Code(IntEnum):
     """`google.rpc.Code`, which gRPC and Connect share."""
 
-    CANCELLED = 1
     INVALID_ARGUMENT = 3
     """Wrong in any state."""
     DEADLINE_EXCEEDED = 4
@@ -66,7 +65,6 @@ class Refusal(StrEnum):
     RATE_LIMITED = "RATE_LIMITED"
     TOO_MANY_STREAMS = "TOO_MANY_STREAMS"
     SLOW_READER = "SLOW_READER"
-    NO_FREE_TABLE = "NO_FREE_TABLE"
     TABLE_UNAVAILABLE = "TABLE_UNAVAILABLE"
     STORE_FULL = "STORE_FULL"
     DRAINING = "DRAINING"
@@ -115,7 +113,6 @@ MEANINGS: Final[Mapping[Rejection | Refusal, Meaning]] = {
         Code.RESOURCE_EXHAUSTED, "too many streams (max {max} a sign-in)"
     ),
     Refusal.SLOW_READER: Meaning(Code.RESOURCE_EXHAUSTED, "reads too slowly; resume"),
-    Refusal.NO_FREE_TABLE: Meaning(Code.UNAVAILABLE, "no table could be joined; try again"),
     Refusal.TABLE_UNAVAILABLE: Meaning(
         Code.UNAVAILABLE, "retry with the same number or request id"
     ),
@@ -172,7 +169,6 @@ MEANINGS: Final[Mapping[Rejection | Refusal, Meaning]] = {
 
 RETRY_AFTER_MS: Final[Mapping[Refusal, int]] = {
     Refusal.SLOW_READER: 1_000,
-    Refusal.NO_FREE_TABLE: 500,
     Refusal.TABLE_UNAVAILABLE: 500,
     Refusal.STORE_FULL: 5_000,
     Refusal.DRAINING: 500,
