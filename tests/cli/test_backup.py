@@ -180,6 +180,28 @@ def test_a_restored_shard_is_taken_at_once_and_its_game_is_proven(
     assert audit(find(GAME, archive, KEY.public_key(), None)).sealed
 
 
+def test_an_older_server_takes_its_own_and_a_newer_one_takes_it_too(
+    redis_url: str, valkey_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PIT_ARCHIVE", str(tmp_path / "archive"))
+    old, new = Store(redis_url, tmp_path / "archive"), Store(valkey_url, tmp_path / "archive")
+    old.play()
+    monkeypatch.setenv("PIT_REDIS_URL", redis_url)
+    back_up(tmp_path / "old.tar", as_json=False)
+    before = old.log.out_after(0, "0-0", 1_000, 0)
+    for store in (old, new):
+        store.empty()
+        monkeypatch.setenv("PIT_REDIS_URL", store.url)
+        restore(tmp_path / "old.tar", as_json=False)
+        assert store.log.out_after(0, "0-0", 1_000, 0) == before
+    back_up(tmp_path / "new.tar", as_json=False)
+    old.empty()
+    monkeypatch.setenv("PIT_REDIS_URL", redis_url)
+    failure = refused(Exit.UNREACHABLE, restore, tmp_path / "new.tar")
+    assert "Valkey" in failure.remedy
+    assert "or a newer one" in failure.remedy
+
+
 def test_a_zombie_of_before_owns_nothing(played: Store, file: Path) -> None:
     """Its nonce and its last entry are what the log holds: only the lease tells it apart."""
     owner, nonce = RedisOwnerLog(played.url), b"a-sleeping-owner"
