@@ -71,7 +71,7 @@ MAX: Final = Pace(
     bell_min_s=0.0,
     bell_median_s=0.1,
     offer_min_s=0.0,
-    offer_median_s=0.2,
+    offer_median_s=0.3,
     patience_s=(0.8, 1.6),
     ready_s=(0.0, 0.2),
 )
