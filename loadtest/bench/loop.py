@@ -40,7 +40,7 @@ WINDOW_ENTRIES = 4_000
 SEND_ENTRIES = 64
 """Entries sent in one pipeline."""
 THROUGHPUT_GOAL = 100_000
-LIGHT_ENTRIES = 1_000
+LIGHT_COMMANDS = 1_000
 LIGHT_PAUSE_S = 0.004
 LIGHT_GOAL_MS = (0.35, 1.5)
 
@@ -86,17 +86,18 @@ def main() -> None:
     setting_up = _entries(
         [(number, command) for number, asked in enumerate(asked_of) for command in asked]
     )
-    playing = _entries([(number, kind(*args)) for kind, number, args in planner.steps])
+    play = [(number, kind(*args)) for kind, number, args in planner.steps]
+    playing = _entries(play)
     for matchers in (1, 2):
         with _exchange(matchers) as exchange:
             _Feeder(exchange.url).feed(setting_up)
             _throughput(exchange, matchers, playing)
     with _exchange(1) as exchange:
         _Feeder(exchange.url).feed(setting_up)
-        _light_load(exchange, playing)
+        _light_load(exchange, _entries(play[:LIGHT_COMMANDS], 1))
 
 
-def _entries(commands: Sequence[tuple[int, c.Command]]) -> Entries:
+def _entries(commands: Sequence[tuple[int, c.Command]], size: int = ENTRY_COMMANDS) -> Entries:
     """The commands in order, as entries of a shard each, packed down to the server's protocol."""
     gathered: dict[int, list[tuple[str, bytes]]] = {shard: [] for shard in range(SHARDS)}
     entries: Entries = []
@@ -104,7 +105,7 @@ def _entries(commands: Sequence[tuple[int, c.Command]]) -> Entries:
         shard = number % SHARDS
         batch = gathered[shard]
         batch.append((_table(number), pack_command(command)))
-        if len(batch) == ENTRY_COMMANDS:
+        if len(batch) == size:
             entries.append((shard, _packed(shard, batch)))
             batch.clear()
     entries += [(shard, _packed(shard, batch)) for shard, batch in gathered.items() if batch]
@@ -121,6 +122,7 @@ class _Feeder:
 
     def __init__(self, url: str) -> None:
         self._store = SyncConnection(url)
+        self._reader = SyncConnection(url)
         self._after = dict.fromkeys(range(SHARDS), "0-0")
         self._waiting: list[deque[str]] = [deque() for _ in range(SHARDS)]
         self.on_the_way = 0
@@ -139,6 +141,19 @@ class _Feeder:
                 self.on_the_way += len(some)
             self.follow(block_ms=0 if some else 5)
         return perf_counter() - begun
+
+    def time_one(self, shard: int, packed: bytes) -> float:
+        """Seconds from sending one entry until its answer has been read."""
+        self.follow(0)
+        key, after = keys.out_stream(shard), self._after[shard]
+        self._reader.send(pack(("XREAD", "BLOCK", 1_000, "STREAMS", key, after)))
+        sleep(LIGHT_PAUSE_S)
+        begun = perf_counter()
+        self._store.send(packed)
+        self._reader.reply()
+        took_s = perf_counter() - begun
+        self._store.reply()
+        return took_s
 
     def follow(self, block_ms: int) -> None:
         """Read what is new in the out streams; only each entry's input position is looked at."""
@@ -228,16 +243,14 @@ def _shares(mix: Counter[str]) -> str:
 
 
 def _light_load(exchange: Exchange, playing: Entries) -> None:
-    """One entry at a time, some time apart: from its sending to its answer in the out stream."""
+    """One command at a time, some time apart: from its sending until a reader that waits for it
+    has its answer from the out stream."""
     feeder = _Feeder(exchange.url)
     feeder.follow(0)
-    took_ms = []
-    for entry in playing[:LIGHT_ENTRIES]:
-        sleep(LIGHT_PAUSE_S)
-        took_ms.append(feeder.feed([entry]) * 1_000)
+    took_ms = [feeder.time_one(*entry) * 1_000 for entry in playing]
     cuts = quantiles(took_ms, n=100)
     print(
-        f"light load, {LIGHT_ENTRIES:,} entries {LIGHT_PAUSE_S * 1e3:g} ms apart:"
+        f"light load, {LIGHT_COMMANDS:,} commands {LIGHT_PAUSE_S * 1e3:g} ms apart:"
         f" p50 {cuts[49]:.2f} ms (goal {LIGHT_GOAL_MS[0]}),"
         f" p99 {cuts[98]:.2f} ms (goal {LIGHT_GOAL_MS[1]})"
     )

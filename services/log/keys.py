@@ -1,18 +1,23 @@
 """Every key of the store. A shard's keys share one hash tag, so one cluster slot."""
 
+from functools import cache
+
 META = "pit:meta"
 MATCHERS = "pit:matchers"
 AUDIT = "pit:audit"
 
 
+@cache
 def in_stream(shard: int) -> str:
     return f"pit:{{{shard:02d}}}:in"
 
 
+@cache
 def out_stream(shard: int) -> str:
     return f"pit:{{{shard:02d}}}:out"
 
 
+@cache
 def lease(shard: int) -> str:
     return f"pit:{{{shard:02d}}}:lease"
 
@@ -21,10 +26,12 @@ def snapshot(shard: int) -> str:
     return f"pit:{{{shard:02d}}}:snap"
 
 
+@cache
 def dead_letters(shard: int) -> str:
     return f"pit:{{{shard:02d}}}:dead"
 
 
+@cache
 def lobby(shard: int) -> str:
     return f"pit:{{{shard:02d}}}:lobby"
 

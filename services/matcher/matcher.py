@@ -1,6 +1,7 @@
 """The matcher's loop: one exchange with the log, then one turn of every shard."""
 
 from collections.abc import Callable, Mapping, Sequence
+from math import ceil
 
 import structlog
 
@@ -48,8 +49,8 @@ class Matcher:
         self._crash = crash
         self._linger = Linger()
         self._reachable = True
-        self._rest_ms = 0
-        """How long the next read may wait: until something is due by itself."""
+        self._due_s = 0.0
+        """When some shard has something to do by itself."""
 
     def step(self) -> None:
         """Commit the turns in flight and read on; look after the shards; take the next turns."""
@@ -62,17 +63,19 @@ class Matcher:
 
     def exchange(self) -> None:
         """One round trip, or at a busy time two with a pause between, so that turns are fuller."""
-        wait_s = self._linger.wait_s()
-        if wait_s and not any(shard.pending for shard in self._clear_shards()):
-            if any(shard.in_flight for shard in self._clear_shards()):
-                self._ask({}, 0)
-            self._sleep(wait_s)
         shards = self._clear_shards()
+        wait_s = self._linger.wait_s()
+        if wait_s and not any(shard.pending for shard in shards):
+            if any(shard.in_flight for shard in shards):
+                self._ask({}, 0)
+                shards = self._clear_shards()
+            self._sleep(wait_s)
         positions = {shard.number: shard.read_from for shard in shards if shard.wants_more()}
+        block_ms = self._block_ms(shards)
         if not positions and not any(shard.in_flight for shard in shards):
-            self._sleep(self._rest_ms / 1000)
+            self._sleep(block_ms / 1000)
             return
-        entries = self._ask(positions, self._rest_ms)
+        entries = self._ask(positions, block_ms)
         if entries is None:
             return
         now_s = self._monotonic()
@@ -82,6 +85,12 @@ class Matcher:
                 shard.take(read, shard.clock.read(now_s))
             elif shard.careful_left and not shard.pending:
                 shard.careful_left = 0  # worked through all that the dead owner can have read
+
+    def _block_ms(self, shards: Sequence[Shard]) -> int:
+        """How long the next read may wait: until something is due by itself."""
+        if self.ownership.waiting or any(s.pending or s.lost_streams for s in shards):
+            return 0
+        return min(BLOCK_MS, max(0, ceil((self._due_s - self._monotonic()) * 1000)))
 
     def _clear_shards(self) -> list[Shard]:
         """Shards of which nothing is unclear: what was written, and that they are ours."""
@@ -126,25 +135,32 @@ class Matcher:
     # ---------------------------------------------------------------- turns
 
     def take_turns(self, now_s: float) -> None:
-        """One turn of every shard that has something to do; then one command taken with care."""
+        """One turn of every shard that has something to do; then one command taken with care.
+
+        What comes by itself is looked for in all shards when the first of it is due; in between
+        only those are touched for which something was read.
+        """
+        shards = list(self.ownership.shards.values())
+        if now_s < self._due_s:
+            shards = [shard for shard in shards if shard.pending or shard.lost_streams]
+        else:
+            self._due_s = now_s + BLOCK_MS / 1000
         careful: Shard | None = None
-        rest_ms = BLOCK_MS
-        for shard in self.ownership.shards.values():
+        for shard in shards:
             if shard.in_flight or shard.unclear:
                 continue
             now_ms = shard.clock.read(now_s)
-            shard_rest_ms = shard.rest_ms(now_ms)
-            if shard_rest_ms <= 0 and shard.careful_left:
+            rest_ms = shard.rest_ms(now_ms)
+            if rest_ms <= 0 and shard.careful_left:
                 if careful is None or careful.careful_left < shard.careful_left:
                     careful = shard
-            elif shard_rest_ms <= 0:
+            elif rest_ms <= 0:
                 shard.look_again_ms = now_ms + BLOCK_MS
                 Turn(shard, now_ms, self._chance, self._crash).run(TURN_COMMANDS_MAX)
-                shard_rest_ms = shard.rest_ms(now_ms)
-            rest_ms = min(rest_ms, shard_rest_ms)
+                rest_ms = shard.rest_ms(now_ms)
+            self._due_s = min(self._due_s, now_s + rest_ms / 1000)
         if careful:
             self.take_careful_turn(careful, careful.clock.read(now_s))
-        self._rest_ms = max(rest_ms, 0) if not self.ownership.waiting else 0
 
     def take_careful_turn(self, shard: Shard, now_ms: int) -> None:
         """The next command alone, its attempt counted in the store just before.

@@ -7,9 +7,9 @@ from time import monotonic
 import pytest
 
 from services.log.server import EmbeddedServer
-from support.exchange import Exchange, owning
 from support.processes import MatcherProcess
 from support.proxy import Proxy
+from support.under_play import Exchange, owning
 
 
 @pytest.fixture

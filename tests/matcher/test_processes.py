@@ -12,8 +12,8 @@ from services.log.connection import SyncConnection
 from services.log.server import EmbeddedServer
 from services.log.store import init_store
 from services.matcher.crash import LABELS
-from support.exchange import Exchange, owning
 from support.processes import MatcherProcess, matchers
+from support.under_play import Exchange, owning
 from support.valkey import SHARDS
 
 TAKEOVER_S = 3.0
