@@ -5,7 +5,8 @@ Four families, told apart by what makes a repetition harmless:
 * `SeatCommand`: a seated player's act. Carries (generation, number); its answer is remembered.
 * `RequestCommand`: an act from a unary method. Carries a 16-byte request id; answer remembered.
 * `Attach`, `Detach`, `GatewayLost`: life of a stream. Ordered by the seat's attach number.
-* `Tick`: the owner's own word that time has passed.
+* `Watch`: a spectator's stream asks to be shown the table. Changes nothing.
+* `Tick`, `StartDue`: the owner's own word that time has passed.
 
 All times are log time in milliseconds. `content` is a 64-bit hash of what the sender asked
 for, so that a number or request id used again for something else is noticed.
@@ -124,6 +125,9 @@ class OpenTable(RequestCommand):
     """Opened for bots alone: never closed for lack of people, started with no person seated."""
     invite_hash: bytes
     """SHA-256 of the invite code of a private table, else empty."""
+    start_at_s: int = 0
+    """Wall time, seconds since 1970, at which the game starts by the owner's `StartDue`; 0 for a
+    game that its players start. The engine has no clock to compare it with."""
 
 
 @value
@@ -140,7 +144,80 @@ class Leave(RequestCommand):
 
 @value
 class Start(RequestCommand):
-    """The table's owner starts with the seats taken so far."""
+    """The table's owner starts with the seats taken so far; or an operator does."""
+
+    operator: str = ""
+
+
+@value
+class RotateInvite(RequestCommand):
+    """The owner of a private table makes all earlier invite codes worthless."""
+
+    invite_hash: bytes
+
+
+# What an operator may do: `operator` names who, `person` is empty. The gateway has checked the
+# role and written the audit before it sends one of these.
+
+
+@value
+class RemoveSeat(RequestCommand):
+    """Somebody else's seat is freed, by the table's owner (`operator` empty) or an operator."""
+
+    seat: int
+    reason: str
+    operator: str
+
+
+@value
+class Freeze(RequestCommand):
+    """The table's time stands still until `Unfreeze`."""
+
+    reason: str
+    operator: str
+
+
+@value
+class Unfreeze(RequestCommand):
+    operator: str
+
+
+@value
+class VoidRound(RequestCommand):
+    """The round being played is over without a score."""
+
+    round: int
+    reason: str
+    operator: str
+
+
+@value
+class AdjustScore(RequestCommand):
+    seat: int
+    delta: int
+    reason: str
+    operator: str
+
+
+@value
+class Announce(RequestCommand):
+    """Words for all at the table."""
+
+    key: str
+    """Of the text in the languages a client speaks."""
+    parameters: tuple[str, ...]
+    """Name, value, name, value, ..."""
+    text: str
+    """English, for clients that do not know the key."""
+    operator: str
+
+
+@value
+class CloseTable(RequestCommand):
+    """A game being played is broken off."""
+
+    reason: str
+    operator: str
 
 
 @value
@@ -171,8 +248,24 @@ class GatewayLost:
 
 
 @value
+class Watch:
+    """A stream that holds no seat asks for the table as a spectator may know it."""
+
+    person: str
+    invite_hash: bytes
+    gateway: str
+    stream: bytes
+    """16 bytes that name the stream within its gateway."""
+
+
+@value
 class Tick:
     """Do the next thing whose time has come, if there is one."""
 
 
-Command = SeatCommand | RequestCommand | Attach | Detach | GatewayLost | Tick
+@value
+class StartDue:
+    """The wall clock has passed the table's `start_at_s`."""
+
+
+Command = SeatCommand | RequestCommand | Attach | Detach | GatewayLost | Watch | Tick | StartDue

@@ -55,8 +55,11 @@ def everybody_ready(table: Table, purpose: int, giver: int = NOBODY) -> bool:
 def deadlines(table: Table) -> Iterator[Deadline]:
     """All that apply now, idleness apart, in no order."""
     phase = table.phase
+    if table.frozen_at_ms:
+        return
     if phase == Phase.SEATING:
-        yield Deadline(table.opened_ms + limits.UNSTARTED_MS, Due.CLOSING, NOBODY)
+        if not table.start_at_s:
+            yield Deadline(table.opened_ms + limits.UNSTARTED_MS, Due.CLOSING, NOBODY)
         return
     if phase == Phase.ENDED:
         yield Deadline(table.ended_ms + limits.FINISHED_MS, Due.CLOSING, NOBODY)
@@ -84,7 +87,7 @@ def deadlines(table: Table) -> Iterator[Deadline]:
 
 def idle_deadlines(table: Table) -> Iterator[Deadline]:
     """When each seat that does nothing will count as away."""
-    if table.phase == Phase.OPEN:
+    if table.trading_round is not None:
         for index, seat in enumerate(table.seats):
             if seat.holder and not seat.bot:
                 yield Deadline(seat.active_ms + table.idle_limit_ms, Due.IDLE, index)

@@ -59,6 +59,8 @@ class End(IntEnum):
     TOO_FEW_PLAYERS = 5
     NO_PEOPLE = 6
     NEVER_STARTED = 7
+    CLOSED = 8
+    """By an operator."""
 
 
 # ------------------------------------------------------------------ before the game and around it
@@ -77,6 +79,8 @@ class TableOpened:
     """Private to all viewers."""
     owner: str
     at_ms: int
+    start_at_s: int = 0
+    """Wall time at which the game is to start, 0 where its players start it."""
 
 
 @value
@@ -90,10 +94,14 @@ class SeatTaken:
 
 @value
 class SeatLeft:
-    """A person has left for good."""
+    """A person has left for good, or was removed."""
 
     seat: int
     at_ms: int
+    removed: bool = False
+    """By the table's owner, or by an operator."""
+    reason: str = ""
+    operator: str = ""
 
 
 @value
@@ -270,7 +278,8 @@ class RoundScored:
 
 @value
 class RoundVoid:
-    """The round reached its cap without a corner: nobody scores, the same dealer deals again."""
+    """The round reached its cap without a corner, or an operator voided it, or the game is broken
+    off: nobody scores, the same dealer deals again."""
 
     round: int
     deltas: tuple[int, ...]
@@ -279,6 +288,9 @@ class RoundVoid:
     seed: bytes
     nonces: tuple[bytes, ...]
     at_ms: int
+    reason: str = ""
+    operator: str = ""
+    """Who voided it; empty where time or the rules did."""
 
 
 @value
@@ -292,6 +304,71 @@ class GameEnded:
 
 @value
 class TableClosed:
+    at_ms: int
+    reason: str = ""
+    operator: str = ""
+    """Who closed it; empty where time did."""
+
+
+# ------------------------------------------------------------------ what is not of the game itself
+
+
+@value
+class StartCalled:
+    """The time at which the game was to start has come. The deal follows where enough sit."""
+
+    at_ms: int
+
+
+@value
+class InviteRotated:
+    invite_hash: bytes
+    """Private to all viewers."""
+    at_ms: int
+
+
+@value
+class Frozen:
+    """The table's time stands still from here on: every deadline keeps what remains of it."""
+
+    reason: str
+    operator: str
+    at_ms: int
+
+
+@value
+class Thawed:
+    """The table's time goes on: every deadline is `frozen_ms` later than it was."""
+
+    operator: str
+    frozen_ms: int
+    at_ms: int
+
+
+@value
+class ScoreAdjusted:
+    """A score was corrected."""
+
+    seat: int
+    delta: int
+    """What it really changed by, where scores stop at zero."""
+    totals: tuple[int, ...]
+    places: tuple[int, ...]
+    """As `GameEnded.places`, with the corrected score, once the game is over; else empty."""
+    reason: str
+    operator: str
+    at_ms: int
+
+
+@value
+class Announced:
+    """Words for all at the table."""
+
+    key: str
+    parameters: tuple[str, ...]
+    """Name, value, name, value, ..."""
+    text: str
+    operator: str
     at_ms: int
 
 
@@ -320,6 +397,12 @@ Event = (
     | RoundVoid
     | GameEnded
     | TableClosed
+    | StartCalled
+    | InviteRotated
+    | Frozen
+    | Thawed
+    | ScoreAdjusted
+    | Announced
 )
 
 
@@ -401,6 +484,22 @@ class AttachRefused:
 
 
 @value
+class Shown:
+    """A spectator's stream is shown the table just before this note: events after it follow."""
+
+    gateway: str
+    stream: bytes
+    shown: TableView
+
+
+@value
+class WatchRefused:
+    gateway: str
+    stream: bytes
+    rejection: int
+
+
+@value
 class Detached:
     seat: int
     attach: int
@@ -421,7 +520,17 @@ class Marked:
     nonce: bytes
 
 
-Note = Answered | RequestAnswered | Attached | AttachRefused | Detached | StreamsLost | Marked
+Note = (
+    Answered
+    | RequestAnswered
+    | Attached
+    | AttachRefused
+    | Shown
+    | WatchRefused
+    | Detached
+    | StreamsLost
+    | Marked
+)
 
 
 @value

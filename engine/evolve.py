@@ -13,7 +13,7 @@ from engine.commands import NOBODY, Purpose
 from engine.deadlines import soonest_ms
 from engine.deal import NO_NONCE
 from engine.events import Answered
-from engine.limits import MARKS_KEPT, REQUESTS_KEPT, SECOND_MS
+from engine.limits import MARKS_KEPT, REMOVED_KEPT, REQUESTS_KEPT, SECOND_MS
 from engine.lots import lots_of
 from engine.shown import Mark, Phase
 from engine.table import ANSWER_MASK, NONE_DIRECTED, Seat, Table
@@ -124,6 +124,7 @@ def _table_opened(table: Table, event: e.TableOpened) -> None:
     table.invite_hash = event.invite_hash
     table.owner = event.owner
     table.opened_ms = event.at_ms
+    table.start_at_s = event.start_at_s
     table.seats = tuple(Seat() for _ in range(event.seats))
     table.lots = lots_of(len(DECKS[rules.deck]), rules.bull_and_bear, rules.mixed_lots)
     table.idle_limit_ms = rules.idle_s * SECOND_MS
@@ -138,6 +139,8 @@ def _seat_taken(table: Table, event: e.SeatTaken) -> None:
 
 def _seat_left(table: Table, event: e.SeatLeft) -> None:
     seat = table.seats[event.seat]
+    if event.removed:
+        table.removed = (*table.removed, seat.person)[-REMOVED_KEPT:]
     seat.person = ""
     seat.taken_seq = seat.absence = seat.away_until_ms = 0
     seat.numbers[0].begin(seat.numbers[0].generation + 1)  # so that nobody resumes it
@@ -154,15 +157,20 @@ def _silence(table: Table, seat: Seat, at_ms: int) -> None:
     seat.holder = 0
     seat.ready = 0
     if table.phase == OPEN and not seat.idle_since_ms:
-        seat.idle_since_ms = at_ms
+        seat.idle_since_ms = _time_ms(table, at_ms)
     if table.phase == Phase.SEATING:
         seat.nonce = b""
 
 
-def _active_again(seat: Seat, at_ms: int) -> None:
-    seat.active_ms = at_ms
+def _time_ms(table: Table, at_ms: int) -> int:
+    """The table's own time: it stands still while the table is frozen."""
+    return table.frozen_at_ms or at_ms
+
+
+def _active_again(table: Table, seat: Seat, at_ms: int) -> None:
+    seat.active_ms = now_ms = _time_ms(table, at_ms)
     if seat.idle_since_ms:
-        seat.idle_ms += at_ms - seat.idle_since_ms
+        seat.idle_ms += now_ms - seat.idle_since_ms
         seat.idle_since_ms = 0
 
 
@@ -171,7 +179,7 @@ def _note_people(table: Table, at_ms: int) -> None:
     if any(seat.person and not seat.absence and not seat.forfeited for seat in table.seats):
         table.people_gone_ms = 0
     elif not table.people_gone_ms:
-        table.people_gone_ms = at_ms
+        table.people_gone_ms = _time_ms(table, at_ms)
 
 
 def _owner_changed(table: Table, event: e.OwnerChanged) -> None:
@@ -195,7 +203,7 @@ def _seat_back(table: Table, event: e.SeatBack) -> None:
     seat.bot = seat.bot_wanted = False
     seat.connected = True
     seat.holder = seat.attach
-    _active_again(seat, event.at_ms)
+    _active_again(table, seat, event.at_ms)
     _note_people(table, event.at_ms)
 
 
@@ -212,7 +220,7 @@ def _bot_seated(table: Table, event: e.BotSeated) -> None:
     seat.bot = True
     seat.bot_wanted = False
     seat.holder = seat.attach
-    _active_again(seat, event.at_ms)
+    _active_again(table, seat, event.at_ms)
 
 
 def _seat_forfeited(table: Table, event: e.SeatForfeited) -> None:
@@ -271,6 +279,7 @@ def _dealt(table: Table, event: e.Dealt) -> None:
 
 def _exchange_opened(table: Table, event: e.ExchangeOpened) -> None:
     table.phase = OPEN
+    table.trading_round = event.round
     table.round_ends_at_ms = event.round_ends_at_ms
     for seat in table.seats:
         seat.ready = 0
@@ -301,13 +310,17 @@ def _round_scored(table: Table, event: e.RoundScored) -> None:
 
 def _round_void(table: Table, event: e.RoundVoid) -> None:
     table.winner = NOBODY
-    table.voids += 1
+    if not event.operator:
+        table.voids += 1
+    elif table.tied:
+        table.sudden -= 1  # so that it is played again
     _round_over(table, event)
 
 
 def _round_over(table: Table, event: e.RoundScored | e.RoundVoid) -> None:
     table.phase = BETWEEN
-    table.ended_ms = event.at_ms
+    table.trading_round = None
+    table.ended_ms = _time_ms(table, event.at_ms)
     table.round_ends_at_ms = 0
     for index, (seat, delta) in enumerate(zip(table.seats, event.deltas, strict=True)):
         if seat.offer_size:
@@ -320,7 +333,9 @@ def _round_over(table: Table, event: e.RoundScored | e.RoundVoid) -> None:
 
 def _game_ended(table: Table, event: e.GameEnded) -> None:
     table.phase = int(Phase.ENDED)
-    table.ended_ms = event.at_ms
+    table.end = event.end
+    table.trading_round = None
+    table.ended_ms = _time_ms(table, event.at_ms)
     table.next_deal_at_ms = table.opens_at_ms = table.round_ends_at_ms = 0
     for index, seat in enumerate(table.seats):
         if seat.offer_size:
@@ -331,8 +346,64 @@ def _game_ended(table: Table, event: e.GameEnded) -> None:
 
 def _table_closed(table: Table, event: e.TableClosed) -> None:
     table.phase = int(Phase.CLOSED)
+    table.frozen_at_ms = 0
+    table.frozen_reason = ""
     for seat in table.seats:
         seat.connected = False
+
+
+# ------------------------------------------------------------------ what is not of the game itself
+
+
+def _start_called(table: Table, event: e.StartCalled) -> None:
+    """From here on the table is one that its players start, and just opened."""
+    table.start_at_s = 0
+    table.opened_ms = _time_ms(table, event.at_ms)
+
+
+def _invite_rotated(table: Table, event: e.InviteRotated) -> None:
+    table.invite_hash = event.invite_hash
+
+
+def _frozen(table: Table, event: e.Frozen) -> None:
+    table.frozen_at_ms = event.at_ms
+    table.frozen_reason = event.reason
+    table.trading_round = None
+
+
+def _thawed(table: Table, event: e.Thawed) -> None:
+    """All that waits, or has waited, goes on as if no time had passed."""
+    table.frozen_at_ms = 0
+    table.frozen_reason = ""
+    if table.phase == OPEN:
+        table.trading_round = table.round
+    _later(table, TABLE_TIMES, event.frozen_ms)
+    for seat in table.seats:
+        _later(seat, SEAT_TIMES, event.frozen_ms)
+
+
+TABLE_TIMES: Final = (
+    "opened_ms", "opens_at_ms", "round_ends_at_ms", "next_deal_at_ms", "ended_ms",
+    "people_gone_ms",
+)  # fmt: skip
+SEAT_TIMES: Final = (
+    "active_ms", "away_until_ms", "bell_locked_until_ms", "idle_since_ms", "offer_ends_at_ms",
+)  # fmt: skip
+"""Absolute log times; 0 in them is no time."""
+
+
+def _later(thing: Table | Seat, times: tuple[str, ...], by_ms: int) -> None:
+    for name in times:
+        if at_ms := getattr(thing, name):
+            setattr(thing, name, at_ms + by_ms)
+
+
+def _score_adjusted(table: Table, event: e.ScoreAdjusted) -> None:
+    table.seats[event.seat].score = event.totals[event.seat]
+
+
+def _announced(table: Table, event: e.Announced) -> None:
+    """Heard by all, and nothing else."""
 
 
 # ------------------------------------------------------------------ notes
@@ -362,6 +433,10 @@ def _attached(table: Table, note: e.Attached) -> None:
 
 
 def _attach_refused(table: Table, note: e.AttachRefused) -> None:
+    """Told to the stream that asked; nothing of it is kept."""
+
+
+def _shown(table: Table, note: e.Shown | e.WatchRefused) -> None:
     """Told to the stream that asked; nothing of it is kept."""
 
 
@@ -439,9 +514,17 @@ APPLY: Final[dict[type, Apply]] = {
     e.RoundVoid: _event(_round_void),
     e.GameEnded: _event(_game_ended),
     e.TableClosed: _event(_table_closed),
+    e.StartCalled: _event(_start_called),
+    e.InviteRotated: _counted(_invite_rotated),
+    e.Frozen: _event(_frozen),
+    e.Thawed: _event(_thawed),
+    e.ScoreAdjusted: _counted(_score_adjusted),
+    e.Announced: _counted(_announced),
     e.RequestAnswered: _request_answered,
     e.Attached: _attached,
     e.AttachRefused: _attach_refused,
+    e.Shown: _shown,
+    e.WatchRefused: _shown,
     e.Detached: _detached,
     e.StreamsLost: _streams_lost,
     e.Marked: _marked,

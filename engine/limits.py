@@ -40,6 +40,16 @@ NONCE_BYTES: Final = 16
 INVITE_HASH_BYTES: Final = 32
 """SHA-256."""
 REQUEST_BYTES: Final = 16
+REASON_BYTES_MAX: Final = 240
+"""In UTF-8, of a reason or an announcement's text: a text of the log holds 256 bytes."""
+ANNOUNCEMENT_KEY_BYTES_MAX: Final = 64
+ANNOUNCEMENT_PARAMETERS_MAX: Final = 8
+ANNOUNCEMENT_PARAMETER_BYTES_MAX: Final = 64
+"""Of a parameter's name and of its value."""
+ADJUSTMENT_MAX: Final = 10_000
+"""The highest target there is: a correction never needs more."""
+REMOVED_KEPT: Final = 32
+"""Persons remembered who were removed: as many as four times all seats of the largest table."""
 PHRASES: Final = 8
 """Phrases a player may call, numbered from 1 in the public API."""
 

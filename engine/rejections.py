@@ -51,7 +51,18 @@ class Rejection(IntEnum):
     SETTINGS_INVALID = 32
     """Rules that contradict themselves, or a table that may not be opened in this way."""
 
+    REASON_LENGTH = 33
+    """Parameters: fewest and most bytes of a reason, or of an announcement's text."""
+    ANNOUNCEMENT_INVALID = 34
+    """Its key or its parameters."""
+    DELTA_RANGE = 35
+    """A correction of nothing, or of too much. Parameter: the most points, up or down."""
+    REMOVED = 36
+    """Who was removed from a table does not sit down at it again."""
+
     # Wrong now.
+    TABLE_FROZEN = 39
+    """An operator has stopped the table's time."""
     TABLE_CLOSED = 40
     TABLE_FULL = 41
     SEAT_TAKEN = 42
@@ -78,6 +89,7 @@ class Rejection(IntEnum):
     BELL_LOCKED = 57
     """Parameter: milliseconds until this seat may ring again."""
     NO_CORNER = 58
+    NOT_FROZEN = 59
 
     # Given by the table's owner, never by `decide`.
     UNDECIDED = 60
@@ -93,6 +105,8 @@ PARAMETERS: dict[Rejection, tuple[str, ...]] = {
     Rejection.LOT_SIZE: ("min", "max"),
     Rejection.LIMIT_RANGE: ("min_ms", "max_ms"),
     Rejection.SEATS_RANGE: ("min", "max"),
+    Rejection.REASON_LENGTH: ("min", "max"),
+    Rejection.DELTA_RANGE: ("max",),
     Rejection.TOO_FEW_PLAYERS: ("min",),
     Rejection.STALE_ROUND: ("round",),
     Rejection.ROUND_OVER: ("late_ms",),

@@ -86,6 +86,10 @@ class TableView:
     opens_at_ms: int
     round_ends_at_ms: int
     next_deal_at_ms: int
+    frozen_at_ms: int
+    """Since when the table's time stands still: what remains of a deadline is what it is later
+    than this. 0 while time goes on."""
+    frozen_reason: str
     bell_locked_until_ms: int
     """The viewer's own lock-out; 0 for none."""
     hand: int

@@ -1,7 +1,8 @@
 """A table as plain data, and back: what snapshots keep and digests are made of.
 
 The layout is the order of the `..._FIELDS` below. What a table works out from other fields
-(`due_ms`, `anyone`, `directed`, `lots`, `idle_limit_ms`) is not kept but worked out again.
+(`due_ms`, `anyone`, `directed`, `lots`, `idle_limit_ms`, `trading_round`) is not kept but worked
+out again.
 """
 
 from array import array
@@ -27,10 +28,10 @@ TABLE_FIELDS: Final = (
     "table", "seq", "phase", "display_name", "visibility", "absent_policy", "bots", "for_bots",
     "invite_hash", "owner", "epoch", "opened_ms", "opens_at_ms", "round_ends_at_ms",
     "next_deal_at_ms", "ended_ms", "people_gone_ms", "round", "dealer", "commitment", "seed",
-    "winner", "scored", "voids", "sudden",
+    "winner", "scored", "voids", "sudden", "end", "start_at_s", "frozen_at_ms", "frozen_reason",
 )  # fmt: skip
 """Plain fields of a table."""
-TUPLE_FIELDS: Final = ("suits", "nonces", "tied")
+TUPLE_FIELDS: Final = ("suits", "nonces", "tied", "removed")
 SEAT_FIELDS: Final = (
     "person", "taken_seq", "dropped", "forfeited", "bot", "bot_wanted", "attach",
     "holder", "connected", "gateway", "stream", "absence", "away_until_ms", "active_ms",
@@ -152,6 +153,8 @@ def _work_out(table: Table) -> None:
         else:
             key = seat.offer_size + 8 * seat.offer_directed_at
             table.directed = {**table.directed, key: [*table.directed.get(key, []), index]}
+    trades = table.phase == Phase.OPEN and not table.frozen_at_ms
+    table.trading_round = table.round if trades else None
     table.due_ms = soonest_ms(table) if table.phase != Phase.NEW else 0
 
 

@@ -15,7 +15,6 @@ from engine.lots import Lots, lots_of
 from engine.rules import BASIC, Rules
 from engine.shown import Mark, Phase
 
-OPEN: Final = int(Phase.OPEN)
 ANSWER_MASK: Final = ANSWERS_KEPT - 1
 
 Refused = tuple[int, tuple[int, ...]]
@@ -158,21 +157,22 @@ class Seat(HotSeat):
 class HotTable:
     """As `HotSeat`."""
 
-    __slots__ = ("anyone", "directed", "lots", "phase", "round", "seats", "seq")
+    __slots__ = ("anyone", "directed", "lots", "phase", "seats", "seq", "trading_round")
 
 
 class Table(HotTable):
     """One game. `Table(id)` is empty: it exists from its first event on."""
 
     __slots__ = (
-        "absent_policy", "bots", "commitment", "dealer", "display_name", "due_ms", "ended_ms",
-        "epoch", "for_bots", "idle_limit_ms", "invite_hash", "marks", "next_deal_at_ms", "nonces",
-        "opened_ms", "opening", "opens_at_ms", "owner", "people_gone_ms", "requests",
-        "round_ends_at_ms", "rules", "scored", "seed", "sudden", "suits", "table", "tied",
-        "visibility", "voids", "winner",
+        "absent_policy", "bots", "commitment", "dealer", "display_name", "due_ms", "end",
+        "ended_ms", "epoch", "for_bots", "frozen_at_ms", "frozen_reason", "idle_limit_ms",
+        "invite_hash", "marks", "next_deal_at_ms", "nonces", "opened_ms", "opening",
+        "opens_at_ms", "owner", "people_gone_ms", "removed", "requests", "round",
+        "round_ends_at_ms", "rules", "scored", "seed", "start_at_s", "sudden", "suits", "table",
+        "tied", "visibility", "voids", "winner",
     )  # fmt: skip
 
-    def __init__(self, table: str) -> None:
+    def __init__(self, table: str) -> None:  # noqa: PLR0915  # a table's fields, one by one
         self.table = table
         self.seq = 0
         """Number of the newest event."""
@@ -185,6 +185,10 @@ class Table(HotTable):
         self.invite_hash = b""
         self.owner = ""
         self.seats: tuple[Seat, ...] = ()
+        self.removed: tuple[str, ...] = ()
+        """Persons who may not sit down here again, the newest last."""
+        self.start_at_s = 0
+        """Wall time at which the game is to start; 0 where its players start it, or it has."""
         self.requests: dict[bytes, RequestAnswered] = {}
         """Answers to unary methods, oldest first."""
         self.opening: RequestAnswered | None = None
@@ -199,6 +203,9 @@ class Table(HotTable):
         """When the last round, and perhaps the game, was over."""
         self.people_gone_ms = 0
         """Since when no person plays."""
+        self.frozen_at_ms = 0
+        """Since when the table's time stands still. What is noted meanwhile is noted as of then."""
+        self.frozen_reason = ""
         self.due_ms = 0
         """Worked out: the next deadline apart from idleness."""
 
@@ -221,6 +228,10 @@ class Table(HotTable):
         """Seats between which sudden death decides."""
         self.sudden = 0
         """Sudden death rounds begun."""
+        self.end = 0
+        """How the game ended, an `End`; 0 before."""
+        self.trading_round: int | None = None
+        """Worked out: the round in which offers and bells are taken now, `None` for none."""
 
         # Worked out from the open offers. An undirected offer never waits beside another seat's
         # of its size, for the two would have met: so one place a size is enough.
@@ -236,7 +247,7 @@ class Table(HotTable):
     def wake_at_ms(self) -> int:
         """The next deadline in log time, 0 for none: a `Tick` at that time does something."""
         due = self.due_ms
-        if self.phase == OPEN:
+        if self.trading_round is not None:
             for seat in self.seats:
                 if seat.holder and not seat.bot:
                     idle_ms = seat.active_ms + self.idle_limit_ms

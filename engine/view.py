@@ -25,6 +25,10 @@ def _table_opened(event: e.TableOpened, viewer: int) -> e.TableOpened:
     return replace(event, invite_hash=b"")
 
 
+def _invite_rotated(event: e.InviteRotated, viewer: int) -> e.InviteRotated:
+    return e.InviteRotated(b"", event.at_ms)
+
+
 def _committed(event: e.Committed, viewer: int) -> e.Committed:
     return e.Committed(event.round, event.commitment, None, event.next_deal_at_ms, event.tied)
 
@@ -53,6 +57,7 @@ def _traded(event: e.Traded, viewer: int) -> e.Traded:
 
 NARROWED: Final[dict[type, Callable[[Any, int], e.Event]]] = {
     e.TableOpened: _table_opened,
+    e.InviteRotated: _invite_rotated,
     e.Committed: _committed,
     e.Dealt: _dealt,
     e.OfferOpened: _offer_opened,
@@ -83,6 +88,8 @@ def show(table: Table, viewer: int, at_ms: int = 0) -> TableView:
         opens_at_ms=table.opens_at_ms,
         round_ends_at_ms=table.round_ends_at_ms,
         next_deal_at_ms=table.next_deal_at_ms,
+        frozen_at_ms=table.frozen_at_ms,
+        frozen_reason=table.frozen_reason,
         bell_locked_until_ms=own.bell_locked_until_ms if own else 0,
         hand=own.hand if own else NO_CARDS,
         offer_lot=own.offer_lot if own else NO_CARDS,

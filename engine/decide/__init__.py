@@ -7,8 +7,10 @@ run in the order of `Rejection`, all of them before the first event is made.
     play      offers and withdrawals
     bell      the bell, true, false and late
     rounds    readiness, deals, the end of a round and of the game
-    seats     opening, joining, leaving, starting
-    streams   attaching, detaching, lost gateways
+    requests  what acts of unary methods have in common
+    seats     opening, joining, leaving, removing, starting
+    operators freezing, voiding, correcting, announcing, closing
+    streams   attaching, detaching, watching, lost gateways
     timers    what the table does by itself when its time has come
 """
 
@@ -16,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from engine import commands as c
-from engine.decide import bell, gate, play, rounds, seats, streams, timers
+from engine.decide import bell, gate, operators, play, rounds, seats, streams, timers
 from engine.decide.gate import Chance, Decision, Outcome, answered, refuse
 from engine.table import Seat, Table
 
@@ -35,7 +37,17 @@ OTHERS: Final[dict[type, Callable[[Table, Any, int, Chance], Decision]]] = {
     c.Join: seats.join,
     c.Leave: seats.leave,
     c.Start: seats.start,
+    c.StartDue: seats.start_due,
+    c.RotateInvite: seats.rotate_invite,
+    c.RemoveSeat: seats.remove,
+    c.Freeze: operators.freeze,
+    c.Unfreeze: operators.unfreeze,
+    c.VoidRound: operators.void_round,
+    c.AdjustScore: operators.adjust_score,
+    c.Announce: operators.announce,
+    c.CloseTable: operators.close_table,
     c.Attach: streams.attach,
+    c.Watch: streams.watch,
     c.Detach: streams.detach,
     c.GatewayLost: streams.gateway_lost,
     c.Tick: timers.tick,

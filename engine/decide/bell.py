@@ -13,7 +13,7 @@ from engine.limits import SECOND_MS
 from engine.rejections import Rejection
 from engine.score import corner, holder, lowered
 from engine.shown import Phase
-from engine.table import OPEN, Seat, Table
+from engine.table import Seat, Table
 
 NO_CORNER: Final = Refusal(int(Rejection.NO_CORNER))
 NO_SUCH_COMMODITY: Final = Refusal(int(Rejection.NO_SUCH_COMMODITY))
@@ -26,7 +26,7 @@ def ring(
     commodity = command.commodity
     if not 0 <= commodity < len(DECKS[table.rules.deck]):
         return NO_SUCH_COMMODITY
-    if table.phase != OPEN or command.round != table.round:
+    if command.round != table.trading_round:
         return not_trading(table, command, now_ms, _late_ms(table, index, commodity, now_ms))
     if seat.bell_locked_until_ms > now_ms:
         return Refusal(int(Rejection.BELL_LOCKED), (seat.bell_locked_until_ms - now_ms,))

@@ -17,6 +17,7 @@ from engine.events import (
     PastAnswer,
     RequestAnswered,
     SeatBack,
+    WatchRefused,
 )
 from engine.limits import ANSWERS_KEPT
 from engine.rejections import CONSUMES_FROM, Rejection
@@ -48,6 +49,7 @@ NOT_SEATED: Final = Refusal(int(Rejection.NOT_SEATED))
 NO_SUCH_SEAT: Final = Refusal(int(Rejection.NO_SUCH_SEAT))
 NUMBER_REUSED: Final = Refusal(int(Rejection.NUMBER_REUSED))
 SEAT_FORFEITED: Final = Refusal(int(Rejection.SEAT_FORFEITED))
+TABLE_FROZEN: Final = Refusal(int(Rejection.TABLE_FROZEN))
 SUPERSEDED: Final = Refusal(int(Rejection.SUPERSEDED))
 TABLE_NOT_FOUND: Final = Refusal(int(Rejection.TABLE_NOT_FOUND))
 
@@ -144,6 +146,8 @@ def refuse(table: Table, command: c.Command, rejection: Rejection) -> Note | Non
         )  # fmt: skip
     if isinstance(command, c.Attach):
         return AttachRefused(command.seat, command.gateway, command.stream, why.rejection)
+    if isinstance(command, c.Watch):
+        return WatchRefused(command.gateway, command.stream, why.rejection)
     return None
 
 

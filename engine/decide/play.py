@@ -5,13 +5,13 @@ from typing import Final
 from engine import commands as c
 from engine.cards import DECKS, GUARDS, LOT_MAX
 from engine.commands import NOBODY
-from engine.decide.gate import Chance, Outcome, Refusal
+from engine.decide.gate import TABLE_FROZEN, Chance, Outcome, Refusal
 from engine.events import Called, OfferEnded, OfferOpened, Traded, Why
 from engine.limits import OFFER_LIMIT_MAX_MS, OFFER_LIMIT_MIN_MS, PHRASES
 from engine.lots import fault
 from engine.rejections import Rejection
 from engine.shown import Phase
-from engine.table import OPEN, Seat, Table
+from engine.table import Seat, Table
 from engine.value import maker
 
 CARDS_NOT_IN_HAND: Final = Refusal(int(Rejection.CARDS_NOT_IN_HAND))
@@ -51,7 +51,7 @@ def offer(
     limit_ms = command.limit_ms
     if limit_ms and not OFFER_LIMIT_MIN_MS <= limit_ms <= OFFER_LIMIT_MAX_MS:
         return LIMIT_RANGE
-    if table.phase != OPEN or command.round != table.round:
+    if command.round != table.trading_round:
         return not_trading(table, command, now_ms)
     if directed_at == NOBODY:
         partner_index = table.anyone[size]
@@ -111,7 +111,7 @@ def withdraw(
     table: Table, index: int, seat: Seat, command: c.Withdraw, now_ms: int, chance: Chance
 ) -> Outcome:
     """Take the open offer back."""
-    if table.phase != OPEN or command.round != table.round:
+    if command.round != table.trading_round:
         return not_trading(table, command, now_ms)
     if seat.offer_size:
         return (OfferEnded(index, WITHDRAWN, now_ms),)
@@ -121,6 +121,8 @@ def withdraw(
 def not_trading(table: Table, command: c.SeatCommand, now_ms: int, late_ms: int = 0) -> Refusal:
     """Why there is no trading for this command, the first reason that holds."""
     phase = table.phase
+    if table.frozen_at_ms:
+        return TABLE_FROZEN
     if phase == Phase.CLOSED:
         return TABLE_CLOSED
     if phase == Phase.SEATING:
@@ -138,6 +140,8 @@ def call(
     """One of the fixed phrases, for all to hear."""
     if not 1 <= command.phrase <= PHRASES:
         return NO_SUCH_PHRASE
+    if table.frozen_at_ms:
+        return TABLE_FROZEN
     if table.phase == Phase.CLOSED:
         return TABLE_CLOSED
     return (Called(index, command.phrase),)

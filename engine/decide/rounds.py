@@ -7,7 +7,7 @@ from engine import commands as c
 from engine.commands import NOBODY, Purpose
 from engine.deadlines import everybody_ready
 from engine.deal import NO_NONCE, commitment, deal, suits_in_play
-from engine.decide.gate import Chance, Events, Outcome, Refusal
+from engine.decide.gate import TABLE_FROZEN, Chance, Events, Outcome, Refusal
 from engine.events import (
     Absence,
     Committed,
@@ -62,6 +62,8 @@ def ready(
         return WRONG_PURPOSE
     if command.nonce and (len(command.nonce) != NONCE_BYTES or purpose == Purpose.OPEN):
         return NONCE_LENGTH
+    if table.frozen_at_ms:
+        return TABLE_FROZEN
     if table.phase == Phase.CLOSED:
         return TABLE_CLOSED
     seating = table.phase == Phase.SEATING
@@ -79,7 +81,7 @@ def ready(
             return (given, exchange_opened(table, now_ms))
         return (given,)
     if seating:
-        complete = all(
+        complete = not table.start_at_s and all(
             other.person and (other.ready & (1 << purpose) or place == index)
             for place, other in enumerate(table.seats)
         )
@@ -143,11 +145,16 @@ def committed(
     return Committed(table.round + 1, commitment(seed), seed, next_deal_at_ms, tied)
 
 
+def time_ms(table: Table, now_ms: int) -> int:
+    """The table's own time, in which its deadlines are: it stands still while it is frozen."""
+    return table.frozen_at_ms or now_ms
+
+
 def away_event(table: Table, index: int, absence: Absence, now_ms: int) -> SeatAway:
     """`until_ms` is 0 where nothing will follow: a table that waits, a hand a bot plays."""
     seat = table.seats[index]
     waits = table.absent_policy == c.AbsentPolicy.WAIT or seat.bot or seat.bot_wanted
-    until_ms = 0 if waits else now_ms + table.rules.away_grace_s * SECOND_MS
+    until_ms = 0 if waits else time_ms(table, now_ms) + table.rules.away_grace_s * SECOND_MS
     return SeatAway(index, int(absence), until_ms, now_ms)
 
 
@@ -179,6 +186,25 @@ def void(table: Table, now_ms: int, chance: Chance) -> Events:
     return (over, _what_follows(table, NOBODY, deltas, totals, now_ms, chance))
 
 
+def voided(table: Table, reason: str, operator: str, now_ms: int, chance: Chance) -> Events:
+    """An operator ends the round: nobody scores or pays, and as a void one it counts only towards
+    the number of rounds that are played at all."""
+    over = _broken_off(table, now_ms, reason, operator)
+    if table.tied:
+        next_deal_at_ms = time_ms(table, now_ms) + NEXT_DEAL_MS
+        return (over, committed(table, chance, next_deal_at_ms, table.tied))
+    scores = over.totals
+    return (over, _what_follows(table, NOBODY, over.deltas, scores, now_ms, chance, counts=False))
+
+
+def _broken_off(table: Table, now_ms: int, reason: str, operator: str) -> RoundVoid:
+    nothing = tuple(0 for _ in table.seats)
+    totals = tuple(seat.score for seat in table.seats)
+    return RoundVoid(
+        table.round, nothing, totals, table.seed, table.nonces, now_ms, reason, operator
+    )
+
+
 def _deltas(before: Sequence[int], after: Sequence[int]) -> tuple[int, ...]:
     return tuple(new - old for old, new in zip(before, after, strict=True))
 
@@ -190,10 +216,13 @@ def _what_follows(
     totals: Sequence[int],
     now_ms: int,
     chance: Chance,
+    *,
+    counts: bool = True,
 ) -> GameEnded | Committed:
-    """The game's end, or the commitment to the next deal. `winner` is `NOBODY` when void."""
+    """The game's end, or the commitment to the next deal. `winner` is `NOBODY` when void, and
+    `counts` whether it is then one of those that running end the game."""
     rules = table.rules
-    next_deal_at_ms = now_ms + NEXT_DEAL_MS
+    next_deal_at_ms = time_ms(table, now_ms) + NEXT_DEAL_MS
     if table.tied:
         if winner in table.tied or table.sudden >= SUDDEN_DEATH_MAX:
             return _sudden_end(table, winner, deltas, totals, now_ms)
@@ -208,7 +237,7 @@ def _what_follows(
         if len(first) == 1:
             return _ended(table, End.ROUNDS_PLAYED, keys, totals, now_ms)
         return committed(table, chance, next_deal_at_ms, first)
-    if winner == NOBODY and table.voids + 1 >= VOIDS_MAX:
+    if counts and winner == NOBODY and table.voids + 1 >= VOIDS_MAX:
         return _ended(table, End.STALLED, [(total,) for total in totals], totals, now_ms)
     return committed(table, chance, next_deal_at_ms)
 
@@ -232,13 +261,31 @@ def _sudden_end(
 ) -> GameEnded:
     """The tied seats come first: the one that cornered alone, or all of them together."""
     decided = winner in table.tied
+    keys = _tied_first(table, winner, _rank_keys(table, winner, deltas, totals))
+    return _ended(table, End.ROUNDS_PLAYED if decided else End.SHARED, keys, totals, now_ms)
+
+
+def _tied_first(
+    table: Table, winner: int, ranks: Sequence[tuple[int, ...] | None]
+) -> list[tuple[int, ...] | None]:
     keys: list[tuple[int, ...] | None] = []
-    for index, key in enumerate(_rank_keys(table, winner, deltas, totals)):
+    for index, key in enumerate(ranks):
         if index in table.tied:
-            keys.append((2,) if decided and index == winner else (1,))
+            keys.append((2,) if index == winner else (1,))
         else:
             keys.append(None if key is None else (0, *key))
-    return _ended(table, End.ROUNDS_PLAYED if decided else End.SHARED, keys, totals, now_ms)
+    return keys
+
+
+def places_corrected(table: Table, totals: Sequence[int]) -> tuple[int, ...]:
+    """The places of a game that is over, were these its scores: ranked as when it ended."""
+    if table.end not in (End.ROUNDS_PLAYED, End.SHARED):
+        keys: list[tuple[int, ...] | None] = [(total,) for total in totals]
+    else:
+        keys = _rank_keys(table, NOBODY, [0] * len(totals), totals)
+        if table.tied:
+            keys = _tied_first(table, table.winner, keys)
+    return _places(table, keys)
 
 
 def _ended(
@@ -248,16 +295,21 @@ def _ended(
     totals: Sequence[int],
     now_ms: int,
 ) -> GameEnded:
-    playing = [None if seat.dropped else key for seat, key in zip(table.seats, keys, strict=True)]
-    return GameEnded(int(end), places(playing), tuple(totals), now_ms)
+    return GameEnded(int(end), _places(table, keys), tuple(totals), now_ms)
 
 
-def ended_early(table: Table, end: End, now_ms: int) -> Events:
+def _places(table: Table, keys: Sequence[tuple[int, ...] | None]) -> tuple[int, ...]:
+    return places(
+        [None if seat.dropped else key for seat, key in zip(table.seats, keys, strict=True)]
+    )
+
+
+def ended_early(
+    table: Table, end: End, now_ms: int, reason: str = "", operator: str = ""
+) -> Events:
     """The game ends between two turns; a round being played is void and its seed published."""
     scores = [seat.score for seat in table.seats]
     over = _ended(table, end, [(score,) for score in scores], scores, now_ms)
     if table.phase not in (Phase.SORTING, Phase.OPEN):
         return (over,)
-    nothing = tuple(0 for _ in scores)
-    void_event = RoundVoid(table.round, nothing, tuple(scores), table.seed, table.nonces, now_ms)
-    return (void_event, over)
+    return (_broken_off(table, now_ms, reason, operator), over)

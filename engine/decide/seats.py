@@ -5,19 +5,31 @@ from typing import Final
 from engine import commands as c
 from engine.cards import DECKS
 from engine.commands import NOBODY, AbsentPolicy, Visibility
-from engine.decide.gate import CONSUMES, Chance, Decision, Events, Refusal
+from engine.decide.gate import TABLE_FROZEN, TABLE_NOT_FOUND, Chance, Decision, Events, Refusal
+from engine.decide.requests import (
+    NOT_OWNER,
+    NOT_SEATED,
+    SEAT_RANGE,
+    TABLE_CLOSED,
+    accepted,
+    again,
+    known,
+    reason_refused,
+    refused,
+)
 from engine.decide.rounds import away_event, committed, dealt, drawn_nonces, ended_early
 from engine.events import (
     Absence,
     BotWanted,
     End,
     Event,
+    InviteRotated,
     OfferEnded,
     OwnerChanged,
-    RequestAnswered,
     SeatLeft,
     SeatsDropped,
     SeatTaken,
+    StartCalled,
     TableOpened,
     Why,
 )
@@ -28,57 +40,16 @@ from engine.shown import Phase
 from engine.table import Seat, Table
 
 ALREADY_STARTED: Final = Refusal(int(Rejection.ALREADY_STARTED))
-NOT_OWNER: Final = Refusal(int(Rejection.NOT_OWNER))
-NOT_SEATED: Final = Refusal(int(Rejection.NOT_SEATED))
-REQUEST_REUSED: Final = Refusal(int(Rejection.REQUEST_REUSED))
+NOT_NOW: Final = Refusal(int(Rejection.NOT_NOW))
+REMOVED: Final = Refusal(int(Rejection.REMOVED))
 SEAT_FORFEITED: Final = Refusal(int(Rejection.SEAT_FORFEITED))
-SEAT_RANGE: Final = Refusal(int(Rejection.SEAT_RANGE))
 SEAT_TAKEN: Final = Refusal(int(Rejection.SEAT_TAKEN))
 SETTINGS_INVALID: Final = Refusal(int(Rejection.SETTINGS_INVALID))
-TABLE_CLOSED: Final = Refusal(int(Rejection.TABLE_CLOSED))
 TABLE_EXISTS: Final = Refusal(int(Rejection.TABLE_EXISTS))
 TABLE_FULL: Final = Refusal(int(Rejection.TABLE_FULL))
-TABLE_NOT_FOUND: Final = Refusal(int(Rejection.TABLE_NOT_FOUND))
 
 PLAYED_IN: Final = (int(Phase.SORTING), int(Phase.OPEN), int(Phase.BETWEEN))
 """Phases of a game that has begun and is not over."""
-
-
-# ------------------------------------------------------------------ answers
-
-
-def _accepted(
-    table: Table, command: c.RequestCommand, events: Events, seat: int = NOBODY
-) -> Decision:
-    seq = table.seq + 1 if events else table.seq
-    return events, RequestAnswered(command.request, command.content, 0, (), seq, seat, True)
-
-
-def _refused(table: Table, command: c.RequestCommand, why: Refusal) -> Decision:
-    """Kept where the refusal is of the table's state; never by a table that does not exist."""
-    kept = why.rejection >= CONSUMES and table.phase != Phase.NEW
-    return (), RequestAnswered(
-        command.request, command.content, why.rejection, why.parameters, table.seq, NOBODY, kept
-    )
-
-
-def _again(first: RequestAnswered) -> Decision:
-    return (), RequestAnswered(
-        first.request, first.content, first.rejection, first.parameters, first.seq, first.seat,
-        False,
-    )  # fmt: skip
-
-
-def _known(table: Table, command: c.RequestCommand) -> Decision | None:
-    """The decision on a request id seen before, or on a table that does not exist."""
-    if table.phase == Phase.NEW:
-        return _refused(table, command, TABLE_NOT_FOUND)
-    first = table.requests.get(command.request)
-    if first is None:
-        return None
-    if first.content != command.content:
-        return _refused(table, command, REQUEST_REUSED)
-    return _again(first)
 
 
 # ------------------------------------------------------------------ opening
@@ -89,17 +60,17 @@ def open_table(table: Table, command: c.OpenTable, now_ms: int, chance: Chance) 
     first = table.opening
     if first is not None:
         if (first.request, first.content) != (command.request, command.content):
-            return _refused(table, command, TABLE_EXISTS)
-        return _again(first)
+            return refused(table, command, TABLE_EXISTS)
+        return again(first)
     why = _opening_refused(command)
     if why is not None:
-        return _refused(table, command, why)
+        return refused(table, command, why)
     opened = TableOpened(
         command.rules, command.seats, command.display_name, command.visibility,
         command.absent_policy, command.bots or command.for_bots, command.for_bots,
-        command.invite_hash, command.person, now_ms,
+        command.invite_hash, command.person, now_ms, command.start_at_s,
     )  # fmt: skip
-    return _accepted(table, command, (opened, committed(table, chance, 0)))
+    return accepted(table, command, (opened, committed(table, chance, 0)))
 
 
 def _opening_refused(command: c.OpenTable) -> Refusal | None:
@@ -131,31 +102,33 @@ def join(table: Table, command: c.Join, now_ms: int, chance: Chance) -> Decision
         and seated == NOBODY
         and command.invite_hash != table.invite_hash
     ):
-        return _refused(table, command, TABLE_NOT_FOUND)
-    known = _known(table, command)
-    if known is not None:
-        return known
+        return refused(table, command, TABLE_NOT_FOUND)
+    first = known(table, command)
+    if first is not None:
+        return first
     if seated != NOBODY and table.seats[seated].forfeited:
-        return _refused(table, command, SEAT_FORFEITED)
+        return refused(table, command, SEAT_FORFEITED)
     wish = command.seat
     if wish != NOBODY and (not 0 <= wish < len(table.seats) or table.seats[wish].dropped):
-        return _refused(table, command, SEAT_RANGE)
+        return refused(table, command, SEAT_RANGE)
+    if command.person in table.removed:
+        return refused(table, command, REMOVED)
     if table.phase in (Phase.ENDED, Phase.CLOSED):
-        return _refused(table, command, TABLE_CLOSED)
+        return refused(table, command, TABLE_CLOSED)
     if seated != NOBODY:
-        return _accepted(table, command, (), seated)
+        return accepted(table, command, (), seated)
     free = [index for index, seat in enumerate(table.seats) if _is_free(seat)]
     if not free:
-        return _refused(table, command, TABLE_FULL)
+        return refused(table, command, TABLE_FULL)
     if wish not in (NOBODY, *free):
-        return _refused(table, command, SEAT_TAKEN)
+        return refused(table, command, SEAT_TAKEN)
     index = free[0] if wish == NOBODY else wish
     events: list[Event] = [SeatTaken(index, command.person, now_ms)]
     if not table.owner:
         events.append(OwnerChanged(command.person))
     if table.phase in PLAYED_IN:
         events.append(away_event(table, index, Absence.STREAM_LOST, now_ms))
-    return _accepted(table, command, tuple(events), index)
+    return accepted(table, command, tuple(events), index)
 
 
 def _seat_of(table: Table, person: str) -> int:
@@ -171,26 +144,57 @@ def _is_free(seat: Seat) -> bool:
 
 def leave(table: Table, command: c.Leave, now_ms: int, chance: Chance) -> Decision:
     """Leave for good. In mid-game a bot takes over, or the game may end."""
-    known = _known(table, command)
-    if known is not None:
-        return known
+    first = known(table, command)
+    if first is not None:
+        return first
     index = _seat_of(table, command.person)
     if index == NOBODY:
-        return _refused(table, command, NOT_SEATED)
+        return refused(table, command, NOT_SEATED)
     seat = table.seats[index]
     if seat.forfeited:
-        return _refused(table, command, SEAT_FORFEITED)
+        return refused(table, command, SEAT_FORFEITED)
     if table.phase == Phase.CLOSED:
-        return _refused(table, command, TABLE_CLOSED)
+        return refused(table, command, TABLE_CLOSED)
+    return accepted(table, command, _gone(table, SeatLeft(index, now_ms)), index)
+
+
+def _gone(table: Table, left: SeatLeft) -> Events:
+    """A person has left the seat, and what follows from it."""
+    index, now_ms = left.seat, left.at_ms
+    seat = table.seats[index]
     events: list[Event] = []
     if seat.offer_size and not seat.bot:
         events.append(OfferEnded(index, int(Why.WITHDRAWN), now_ms))
-    events.append(SeatLeft(index, now_ms))
-    if table.owner == command.person:
+    events.append(left)
+    if table.owner == seat.person:
         events.append(OwnerChanged(_heir(table, index)))
     if table.phase in PLAYED_IN:
         events += freed(table, index, now_ms)
-    return _accepted(table, command, tuple(events), index)
+    return tuple(events)
+
+
+def remove(table: Table, command: c.RemoveSeat, now_ms: int, chance: Chance) -> Decision:
+    """Somebody else is made to leave, and does not sit down here again."""
+    first = known(table, command)
+    if first is not None:
+        return first
+    index = command.seat
+    inside = 0 <= index < len(table.seats) and not table.seats[index].dropped
+    if inside and not table.seats[index].person:
+        return refused(table, command, NOT_SEATED)
+    if inside and table.seats[index].forfeited:
+        return refused(table, command, SEAT_FORFEITED)
+    if not inside:
+        return refused(table, command, SEAT_RANGE)
+    why = reason_refused(command.reason, 1 if command.operator else 0)
+    if why is not None:
+        return refused(table, command, why)
+    if table.phase == Phase.CLOSED:
+        return refused(table, command, TABLE_CLOSED)
+    if not command.operator and table.owner != command.person:
+        return refused(table, command, NOT_OWNER)
+    left = SeatLeft(index, now_ms, True, command.reason, command.operator)
+    return accepted(table, command, _gone(table, left), index)
 
 
 def _heir(table: Table, leaving: int) -> str:
@@ -229,19 +233,41 @@ def _seated_to_start(table: Table) -> int:
 
 def start(table: Table, command: c.Start, now_ms: int, chance: Chance) -> Decision:
     """The owner starts; seats still empty get bots, or fall away."""
-    known = _known(table, command)
-    if known is not None:
-        return known
+    first = known(table, command)
+    if first is not None:
+        return first
+    if table.frozen_at_ms:
+        return refused(table, command, TABLE_FROZEN)
     if table.phase in (Phase.ENDED, Phase.CLOSED):
-        return _refused(table, command, TABLE_CLOSED)
-    if table.owner != command.person:
-        return _refused(table, command, NOT_OWNER)
+        return refused(table, command, TABLE_CLOSED)
+    if not command.operator and table.owner != command.person:
+        return refused(table, command, NOT_OWNER)
     if table.phase != Phase.SEATING:
-        return _refused(table, command, ALREADY_STARTED)
-    empty = tuple(index for index, seat in enumerate(table.seats) if not seat.person)
+        return refused(table, command, ALREADY_STARTED)
     least = _seated_to_start(table)
-    if len(table.seats) - len(empty) < least:
-        return _refused(table, command, Refusal(int(Rejection.TOO_FEW_PLAYERS), (least,)))
+    if not _enough(table, least):
+        return refused(table, command, Refusal(int(Rejection.TOO_FEW_PLAYERS), (least,)))
+    if table.start_at_s and not command.operator:
+        return refused(table, command, NOT_NOW)
+    return accepted(table, command, _started(table, now_ms))
+
+
+def start_due(table: Table, command: c.StartDue, now_ms: int, chance: Chance) -> Decision:
+    """The time has come. Where too few sit, or the table is frozen, its players start it later."""
+    if not table.start_at_s or table.phase != Phase.SEATING:
+        return (), None
+    called = StartCalled(now_ms)
+    if table.frozen_at_ms or not _enough(table, _seated_to_start(table)):
+        return (called,), None
+    return (called, *_started(table, now_ms)), None
+
+
+def _enough(table: Table, least: int) -> bool:
+    return sum(bool(seat.person) for seat in table.seats) >= least
+
+
+def _started(table: Table, now_ms: int) -> Events:
+    empty = tuple(index for index, seat in enumerate(table.seats) if not seat.person)
     events: list[Event] = []
     if table.bots:
         events += [BotWanted(index) for index in empty]
@@ -250,4 +276,22 @@ def start(table: Table, command: c.Start, now_ms: int, chance: Chance) -> Decisi
         events += [SeatsDropped(empty)] if empty else []
         dropped = empty
     events += dealt(table, drawn_nonces(table), now_ms, dropped)
-    return _accepted(table, command, tuple(events))
+    return tuple(events)
+
+
+# ------------------------------------------------------------------ the invite code
+
+
+def rotate_invite(table: Table, command: c.RotateInvite, now_ms: int, chance: Chance) -> Decision:
+    """Earlier invite codes are worth nothing from here on; who sits keeps the seat."""
+    first = known(table, command)
+    if first is not None:
+        return first
+    private = table.visibility == Visibility.PRIVATE
+    if not private or len(command.invite_hash) != INVITE_HASH_BYTES:
+        return refused(table, command, SETTINGS_INVALID)
+    if table.phase == Phase.CLOSED:
+        return refused(table, command, TABLE_CLOSED)
+    if table.owner != command.person:
+        return refused(table, command, NOT_OWNER)
+    return accepted(table, command, (InviteRotated(command.invite_hash, now_ms),))

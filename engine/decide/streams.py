@@ -1,6 +1,7 @@
 """The life of streams: attaching to a seat, leaving it, the loss of a whole gateway."""
 
 from engine import commands as c
+from engine.commands import NOBODY, Visibility
 from engine.decide.gate import Chance, Decision
 from engine.decide.rounds import away_event
 from engine.decide.seats import PLAYED_IN
@@ -14,7 +15,9 @@ from engine.events import (
     Event,
     OfferEnded,
     SeatBack,
+    Shown,
     StreamsLost,
+    WatchRefused,
     Why,
 )
 from engine.rejections import Rejection
@@ -65,6 +68,25 @@ def _attach_refused(table: Table, command: c.Attach) -> Rejection | None:
         return Rejection.NOT_SEATED
     elif seat.forfeited:
         return Rejection.SEAT_FORFEITED
+    return Rejection.TABLE_CLOSED if table.phase == Phase.CLOSED else None
+
+
+def watch(table: Table, command: c.Watch, now_ms: int, chance: Chance) -> Decision:
+    """A spectator is shown the table; nothing changes. Whether it may be seen is as for sitting
+    down: a private table does not exist for who has no invite code and no seat."""
+    why = _watch_refused(table, command)
+    if why is not None:
+        return (), WatchRefused(command.gateway, command.stream, int(why))
+    return (), Shown(command.gateway, command.stream, show(table, NOBODY, now_ms))
+
+
+def _watch_refused(table: Table, command: c.Watch) -> Rejection | None:
+    if table.phase == Phase.NEW:
+        return Rejection.TABLE_NOT_FOUND
+    invited = command.invite_hash == table.invite_hash
+    seated = any(seat.person and seat.person == command.person for seat in table.seats)
+    if table.visibility == Visibility.PRIVATE and not invited and not seated:
+        return Rejection.TABLE_NOT_FOUND
     return Rejection.TABLE_CLOSED if table.phase == Phase.CLOSED else None
 
 

@@ -1,12 +1,20 @@
 """Records that only told somebody something: of a table that is stopped, closed or never was."""
 
-from engine.events import Answered, AttachRefused, Note, Record, RequestAnswered
+from engine.events import (
+    Answered,
+    AttachRefused,
+    Note,
+    Record,
+    RequestAnswered,
+    Shown,
+    WatchRefused,
+)
 
 
 def changes_nothing(record: Record) -> bool:
     """Whether `evolve` passes over every item: such a record is no part of the game."""
     return all(
-        isinstance(item, AttachRefused)
+        isinstance(item, AttachRefused | Shown | WatchRefused)
         or (isinstance(item, Answered | RequestAnswered) and not item.kept)
         for item in record.items
     )

@@ -144,6 +144,11 @@ MEANINGS: Final[Mapping[Rejection | Refusal, Meaning]] = {
     Rejection.SEATS_RANGE: Meaning(_ILL, "seats must be {min}..{max}"),
     Rejection.SEAT_RANGE: Meaning(_ILL, "no such seat"),
     Rejection.SETTINGS_INVALID: Meaning(_ILL, "settings that contradict each other"),
+    Rejection.REASON_LENGTH: Meaning(_ILL, "a reason has {min}..{max} bytes"),
+    Rejection.ANNOUNCEMENT_INVALID: Meaning(_ILL, "announcement: key or parameters"),
+    Rejection.DELTA_RANGE: Meaning(_ILL, "a correction is 1..{max} points, up or down"),
+    Rejection.REMOVED: Meaning(Code.PERMISSION_DENIED, "removed from this table"),
+    Rejection.TABLE_FROZEN: Meaning(_NOW, "the table is frozen"),
     Rejection.TABLE_CLOSED: Meaning(_NOW, "table is closed"),
     Rejection.TABLE_FULL: Meaning(_NOW, "table is full"),
     Rejection.SEAT_TAKEN: Meaning(Code.ALREADY_EXISTS, "seat taken"),
@@ -163,6 +168,7 @@ MEANINGS: Final[Mapping[Rejection | Refusal, Meaning]] = {
     Rejection.OFFER_TRADED: Meaning(_NOW, "offer already traded"),
     Rejection.BELL_LOCKED: Meaning(_NOW, "bell locked for {wait_ms} ms"),
     Rejection.NO_CORNER: Meaning(_NOW, "no corner"),
+    Rejection.NOT_FROZEN: Meaning(_NOW, "the table is not frozen"),
     Rejection.UNDECIDED: Meaning(Code.INTERNAL, "the exchange could not decide this command"),
 }
 """In the order of the enums: the gateway's own first, then the table's by precedence."""

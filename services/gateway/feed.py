@@ -247,6 +247,8 @@ _NOTES: Final[dict[type, Callable[[TableFeed, Any], None]]] = {
     events.AttachRefused: TableFeed._on_attach_refused,
     events.Detached: TableFeed._on_other_note,
     events.Marked: TableFeed._on_other_note,
+    events.Shown: TableFeed._on_other_note,
+    events.WatchRefused: TableFeed._on_other_note,
     events.StreamsLost: TableFeed._on_streams_lost,
 }
 _NOTE_TYPES: Final = frozenset(_NOTES)

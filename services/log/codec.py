@@ -74,10 +74,20 @@ _COMMANDS: Final[dict[int, type]] = {
     11: commands.Join,
     12: commands.Leave,
     13: commands.Start,
+    14: commands.RotateInvite,
+    15: commands.RemoveSeat,
     20: commands.Attach,
     21: commands.Detach,
     22: commands.GatewayLost,
     23: commands.Tick,
+    24: commands.Watch,
+    25: commands.StartDue,
+    30: commands.Freeze,
+    31: commands.Unfreeze,
+    32: commands.VoidRound,
+    33: commands.AdjustScore,
+    34: commands.Announce,
+    35: commands.CloseTable,
 }
 """Given out once, never changed, never used again."""
 
@@ -106,6 +116,12 @@ _ITEMS: Final[dict[int, type]] = {
     29: events.RoundVoid,
     30: events.GameEnded,
     31: events.TableClosed,
+    32: events.StartCalled,
+    33: events.InviteRotated,
+    34: events.Frozen,
+    35: events.Thawed,
+    36: events.ScoreAdjusted,
+    37: events.Announced,
     50: events.Answered,
     51: events.RequestAnswered,
     52: events.Attached,
@@ -113,6 +129,8 @@ _ITEMS: Final[dict[int, type]] = {
     54: events.Detached,
     55: events.Marked,
     56: events.StreamsLost,
+    57: events.Shown,
+    58: events.WatchRefused,
 }
 """Events below 50, notes from 50 on. Given out once, never changed, never used again."""
 

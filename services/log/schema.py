@@ -44,7 +44,7 @@ SEAT_LIKE = frozenset(
     {"seat", "directed_at", "offer_directed_at", "viewer", "dealer", "bull_seat", "bear_seat"}
 )
 """Integer fields in which `NOBODY`, -1, has a meaning."""
-POINTS = frozenset({"deltas", "totals", "score", "parameters"})
+POINTS = frozenset({"delta", "deltas", "totals", "score", "parameters"})
 """Integer fields that may be below zero."""
 CARDS = frozenset({"lot", "hand", "hands", "given", "received", "offer_lot"})
 

@@ -8,16 +8,22 @@ import structlog
 from engine.commands import Command, GatewayLost, Tick
 from engine.decide import Decision, decide, refuse
 from engine.events import (
+    Announced,
     Attached,
     Committed,
     Dealt,
     Event,
+    Frozen,
     GameEnded,
     Marked,
     Note,
     Record,
     RoundScored,
     RoundVoid,
+    ScoreAdjusted,
+    SeatLeft,
+    Shown,
+    TableClosed,
     TableOpened,
 )
 from engine.evolve import evolve
@@ -44,7 +50,13 @@ BYTES_LARGE: Final[dict[type, int]] = {
     Dealt: 192,
     GameEnded: 192,
     RoundScored: 512,
-    RoundVoid: 512,
+    RoundVoid: 768,
+    ScoreAdjusted: 512,
+    Announced: 2_048,
+    Shown: 4_096,
+    SeatLeft: 512,
+    TableClosed: 512,
+    Frozen: 512,
     TableOpened: 1_024,
 }
 """Upper bounds of an item's packed size, so that a turn ends before it is too large to pack."""
@@ -235,8 +247,8 @@ class Turn:
         if answer is not None:
             evolve(table, answer)
             items.append(answer)
+            self.bytes += BYTES_LARGE.get(type(answer), 0)
             if type(answer) is Attached:
-                self.bytes += BYTES_LARGE[Attached]
                 self.shard.presence.attached(answer.gateway, name, self.now_ms)
         for event in events:
             evolve(table, event)

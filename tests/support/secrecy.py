@@ -14,6 +14,7 @@ Owners = Callable[[Any], tuple[int, ...]]
 # What is private, and which seats may know it. Hands have a rule of their own.
 PRIVATE: dict[tuple[type, str], Owners] = {
     (events.TableOpened, "invite_hash"): lambda event: (),
+    (events.InviteRotated, "invite_hash"): lambda event: (),
     (events.Committed, "seed"): lambda event: (),
     (events.OfferOpened, "lot"): lambda event: (event.seat,),
     (events.Traded, "given"): lambda event: (event.seat, event.partner),

@@ -303,6 +303,8 @@ class _GameEndEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_GameEnd.Value
     GAME_END_TOO_FEW_PLAYERS: _GameEnd.ValueType  # 5
     GAME_END_NO_PEOPLE: _GameEnd.ValueType  # 6
     GAME_END_NEVER_STARTED: _GameEnd.ValueType  # 7
+    GAME_END_CLOSED: _GameEnd.ValueType  # 8
+    """By an operator."""
 
 class GameEnd(_GameEnd, metaclass=_GameEndEnumTypeWrapper): ...
 
@@ -314,6 +316,8 @@ GAME_END_STALLED: GameEnd.ValueType  # 4
 GAME_END_TOO_FEW_PLAYERS: GameEnd.ValueType  # 5
 GAME_END_NO_PEOPLE: GameEnd.ValueType  # 6
 GAME_END_NEVER_STARTED: GameEnd.ValueType  # 7
+GAME_END_CLOSED: GameEnd.ValueType  # 8
+"""By an operator."""
 Global___GameEnd: _TypeAlias = GameEnd  # noqa: Y015
 
 @_typing.final
@@ -773,6 +777,8 @@ class Snapshot(_message.Message):
     HAND_FIELD_NUMBER: _builtins.int
     OFFER_LOT_FIELD_NUMBER: _builtins.int
     BELL_LOCKED_UNTIL_US_FIELD_NUMBER: _builtins.int
+    FROZEN_AT_US_FIELD_NUMBER: _builtins.int
+    FROZEN_REASON_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     """`tables/{table}`"""
     seq: _builtins.int
@@ -790,6 +796,11 @@ class Snapshot(_message.Message):
     seat: _builtins.int
     """The reader's own seat; absent for a spectator."""
     bell_locked_until_us: _builtins.int
+    frozen_at_us: _builtins.int
+    """Log time at which the table was frozen, 0 while its time goes on. What remains of a deadline
+    of a frozen table is what it is later than this.
+    """
+    frozen_reason: _builtins.str
     @_builtins.property
     def rule_set(self) -> Global___RuleSet: ...
     @_builtins.property
@@ -824,10 +835,12 @@ class Snapshot(_message.Message):
         hand: Global___Cards | None = ...,
         offer_lot: Global___Cards | None = ...,
         bell_locked_until_us: _builtins.int = ...,
+        frozen_at_us: _builtins.int = ...,
+        frozen_reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_dealer", b"_dealer", "_seat", b"_seat", "dealer", b"dealer", "hand", b"hand", "offer_lot", b"offer_lot", "rule_set", b"rule_set", "seat", b"seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dealer", b"_dealer", "_seat", b"_seat", "bell_locked_until_us", b"bell_locked_until_us", "commitment", b"commitment", "dealer", b"dealer", "display_name", b"display_name", "hand", b"hand", "next_deal_at_us", b"next_deal_at_us", "offer_lot", b"offer_lot", "opens_at_us", b"opens_at_us", "owner", b"owner", "phase", b"phase", "round", b"round", "round_ends_at_us", b"round_ends_at_us", "rule_set", b"rule_set", "seat", b"seat", "seats", b"seats", "seq", b"seq", "suits", b"suits", "table", b"table", "visibility", b"visibility"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dealer", b"_dealer", "_seat", b"_seat", "bell_locked_until_us", b"bell_locked_until_us", "commitment", b"commitment", "dealer", b"dealer", "display_name", b"display_name", "frozen_at_us", b"frozen_at_us", "frozen_reason", b"frozen_reason", "hand", b"hand", "next_deal_at_us", b"next_deal_at_us", "offer_lot", b"offer_lot", "opens_at_us", b"opens_at_us", "owner", b"owner", "phase", b"phase", "round", b"round", "round_ends_at_us", b"round_ends_at_us", "rule_set", b"rule_set", "seat", b"seat", "seats", b"seats", "seq", b"seq", "suits", b"suits", "table", b"table", "visibility", b"visibility"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__dealer: _TypeAlias = _typing.Literal["dealer"]  # noqa: Y015
     _WhichOneofArgType__dealer: _TypeAlias = _typing.Literal["_dealer", b"_dealer"]  # noqa: Y015
@@ -875,6 +888,8 @@ class Event(_message.Message):
     RESUMED_FIELD_NUMBER: _builtins.int
     ANNOUNCEMENT_FIELD_NUMBER: _builtins.int
     SCORE_ADJUSTED_FIELD_NUMBER: _builtins.int
+    INVITE_ROTATED_FIELD_NUMBER: _builtins.int
+    START_CALLED_FIELD_NUMBER: _builtins.int
     seq: _builtins.int
     @_builtins.property
     def table_opened(self) -> Global___TableOpened: ...
@@ -932,6 +947,10 @@ class Event(_message.Message):
     def announcement(self) -> Global___Announcement: ...
     @_builtins.property
     def score_adjusted(self) -> Global___ScoreAdjusted: ...
+    @_builtins.property
+    def invite_rotated(self) -> Global___InviteRotated: ...
+    @_builtins.property
+    def start_called(self) -> Global___StartCalled: ...
     def __init__(
         self,
         *,
@@ -964,12 +983,14 @@ class Event(_message.Message):
         resumed: Global___Resumed | None = ...,
         announcement: Global___Announcement | None = ...,
         score_adjusted: Global___ScoreAdjusted | None = ...,
+        invite_rotated: Global___InviteRotated | None = ...,
+        start_called: Global___StartCalled | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["announcement", b"announcement", "bell_refused", b"bell_refused", "bot_seated", b"bot_seated", "bot_wanted", b"bot_wanted", "called", b"called", "committed", b"committed", "cornered", b"cornered", "dealt", b"dealt", "exchange_opened", b"exchange_opened", "frozen", b"frozen", "game_ended", b"game_ended", "kind", b"kind", "offer_ended", b"offer_ended", "offer_opened", b"offer_opened", "owner_changed", b"owner_changed", "ready_given", b"ready_given", "resumed", b"resumed", "round_scored", b"round_scored", "round_void", b"round_void", "score_adjusted", b"score_adjusted", "seat_away", b"seat_away", "seat_back", b"seat_back", "seat_forfeited", b"seat_forfeited", "seat_left", b"seat_left", "seat_taken", b"seat_taken", "seats_dropped", b"seats_dropped", "table_closed", b"table_closed", "table_opened", b"table_opened", "traded", b"traded"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["announcement", b"announcement", "bell_refused", b"bell_refused", "bot_seated", b"bot_seated", "bot_wanted", b"bot_wanted", "called", b"called", "committed", b"committed", "cornered", b"cornered", "dealt", b"dealt", "exchange_opened", b"exchange_opened", "frozen", b"frozen", "game_ended", b"game_ended", "invite_rotated", b"invite_rotated", "kind", b"kind", "offer_ended", b"offer_ended", "offer_opened", b"offer_opened", "owner_changed", b"owner_changed", "ready_given", b"ready_given", "resumed", b"resumed", "round_scored", b"round_scored", "round_void", b"round_void", "score_adjusted", b"score_adjusted", "seat_away", b"seat_away", "seat_back", b"seat_back", "seat_forfeited", b"seat_forfeited", "seat_left", b"seat_left", "seat_taken", b"seat_taken", "seats_dropped", b"seats_dropped", "start_called", b"start_called", "table_closed", b"table_closed", "table_opened", b"table_opened", "traded", b"traded"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["announcement", b"announcement", "bell_refused", b"bell_refused", "bot_seated", b"bot_seated", "bot_wanted", b"bot_wanted", "called", b"called", "committed", b"committed", "cornered", b"cornered", "dealt", b"dealt", "exchange_opened", b"exchange_opened", "frozen", b"frozen", "game_ended", b"game_ended", "kind", b"kind", "offer_ended", b"offer_ended", "offer_opened", b"offer_opened", "owner_changed", b"owner_changed", "ready_given", b"ready_given", "resumed", b"resumed", "round_scored", b"round_scored", "round_void", b"round_void", "score_adjusted", b"score_adjusted", "seat_away", b"seat_away", "seat_back", b"seat_back", "seat_forfeited", b"seat_forfeited", "seat_left", b"seat_left", "seat_taken", b"seat_taken", "seats_dropped", b"seats_dropped", "seq", b"seq", "table_closed", b"table_closed", "table_opened", b"table_opened", "traded", b"traded"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["announcement", b"announcement", "bell_refused", b"bell_refused", "bot_seated", b"bot_seated", "bot_wanted", b"bot_wanted", "called", b"called", "committed", b"committed", "cornered", b"cornered", "dealt", b"dealt", "exchange_opened", b"exchange_opened", "frozen", b"frozen", "game_ended", b"game_ended", "invite_rotated", b"invite_rotated", "kind", b"kind", "offer_ended", b"offer_ended", "offer_opened", b"offer_opened", "owner_changed", b"owner_changed", "ready_given", b"ready_given", "resumed", b"resumed", "round_scored", b"round_scored", "round_void", b"round_void", "score_adjusted", b"score_adjusted", "seat_away", b"seat_away", "seat_back", b"seat_back", "seat_forfeited", b"seat_forfeited", "seat_left", b"seat_left", "seat_taken", b"seat_taken", "seats_dropped", b"seats_dropped", "seq", b"seq", "start_called", b"start_called", "table_closed", b"table_closed", "table_opened", b"table_opened", "traded", b"traded"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["table_opened", "seat_taken", "seat_left", "owner_changed", "seat_away", "seat_back", "bot_wanted", "bot_seated", "seat_forfeited", "seats_dropped", "ready_given", "called", "committed", "dealt", "exchange_opened", "offer_opened", "offer_ended", "traded", "bell_refused", "cornered", "round_scored", "round_void", "game_ended", "table_closed", "frozen", "resumed", "announcement", "score_adjusted"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["table_opened", "seat_taken", "seat_left", "owner_changed", "seat_away", "seat_back", "bot_wanted", "bot_seated", "seat_forfeited", "seats_dropped", "ready_given", "called", "committed", "dealt", "exchange_opened", "offer_opened", "offer_ended", "traded", "bell_refused", "cornered", "round_scored", "round_void", "game_ended", "table_closed", "frozen", "resumed", "announcement", "score_adjusted", "invite_rotated", "start_called"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -1031,15 +1052,25 @@ class SeatLeft(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     SEAT_FIELD_NUMBER: _builtins.int
+    REMOVED_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    OPERATOR_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
+    removed: _builtins.bool
+    """By the table's owner, or by the operator named: who was removed cannot sit down here again."""
+    reason: _builtins.str
+    operator: _builtins.str
     def __init__(
         self,
         *,
         seat: _builtins.int = ...,
+        removed: _builtins.bool = ...,
+        reason: _builtins.str = ...,
+        operator: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["operator", b"operator", "reason", b"reason", "removed", b"removed", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1519,8 +1550,13 @@ class RoundVoid(_message.Message):
     TOTALS_FIELD_NUMBER: _builtins.int
     SEED_FIELD_NUMBER: _builtins.int
     NONCES_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    OPERATOR_FIELD_NUMBER: _builtins.int
     round: _builtins.int
     seed: _builtins.bytes
+    reason: _builtins.str
+    """Where an operator voided it."""
+    operator: _builtins.str
     @_builtins.property
     def deltas(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
     @_builtins.property
@@ -1535,10 +1571,12 @@ class RoundVoid(_message.Message):
         totals: _abc.Iterable[_builtins.int] | None = ...,
         seed: _builtins.bytes = ...,
         nonces: _abc.Iterable[_builtins.bytes] | None = ...,
+        reason: _builtins.str = ...,
+        operator: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["deltas", b"deltas", "nonces", b"nonces", "round", b"round", "seed", b"seed", "totals", b"totals"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deltas", b"deltas", "nonces", b"nonces", "operator", b"operator", "reason", b"reason", "round", b"round", "seed", b"seed", "totals", b"totals"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1577,6 +1615,31 @@ Global___GameEnded: _TypeAlias = GameEnded  # noqa: Y015
 class TableClosed(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
+    REASON_FIELD_NUMBER: _builtins.int
+    OPERATOR_FIELD_NUMBER: _builtins.int
+    reason: _builtins.str
+    """Where an operator closed it."""
+    operator: _builtins.str
+    def __init__(
+        self,
+        *,
+        reason: _builtins.str = ...,
+        operator: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["operator", b"operator", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TableClosed: _TypeAlias = TableClosed  # noqa: Y015
+
+@_typing.final
+class InviteRotated(_message.Message):
+    """Earlier invite codes are worth nothing from here on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
     def __init__(
         self,
     ) -> None: ...
@@ -1586,7 +1649,24 @@ class TableClosed(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___TableClosed: _TypeAlias = TableClosed  # noqa: Y015
+Global___InviteRotated: _TypeAlias = InviteRotated  # noqa: Y015
+
+@_typing.final
+class StartCalled(_message.Message):
+    """The time has come at which the game was to start. The deal follows if enough have sat down."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StartCalled: _TypeAlias = StartCalled  # noqa: Y015
 
 @_typing.final
 class Frozen(_message.Message):
@@ -1615,15 +1695,19 @@ class Resumed(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     OPERATOR_FIELD_NUMBER: _builtins.int
+    FROZEN_US_FIELD_NUMBER: _builtins.int
     operator: _builtins.str
+    frozen_us: _builtins.int
+    """Every deadline is so much later than it was."""
     def __init__(
         self,
         *,
         operator: _builtins.str = ...,
+        frozen_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["operator", b"operator"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["frozen_us", b"frozen_us", "operator", b"operator"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1685,12 +1769,17 @@ class ScoreAdjusted(_message.Message):
     TOTALS_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     OPERATOR_FIELD_NUMBER: _builtins.int
+    PLACES_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     delta: _builtins.int
     reason: _builtins.str
     operator: _builtins.str
     @_builtins.property
     def totals(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
+    @_builtins.property
+    def places(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """As in GameEnded, with the corrected score; empty while the game goes on."""
+
     def __init__(
         self,
         *,
@@ -1699,10 +1788,11 @@ class ScoreAdjusted(_message.Message):
         totals: _abc.Iterable[_builtins.int] | None = ...,
         reason: _builtins.str = ...,
         operator: _builtins.str = ...,
+        places: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["delta", b"delta", "operator", b"operator", "reason", b"reason", "seat", b"seat", "totals", b"totals"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["delta", b"delta", "operator", b"operator", "places", b"places", "reason", b"reason", "seat", b"seat", "totals", b"totals"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -43,7 +43,9 @@ def _seat_taken(event: events.SeatTaken, deck: Deck, names: Names) -> table_pb2.
 
 
 def _seat_left(event: events.SeatLeft, deck: Deck, names: Names) -> table_pb2.SeatLeft:
-    return table_pb2.SeatLeft(seat=event.seat)
+    return table_pb2.SeatLeft(
+        seat=event.seat, removed=event.removed, reason=event.reason, operator=event.operator
+    )
 
 
 def _owner_changed(event: events.OwnerChanged, deck: Deck, names: Names) -> table_pb2.OwnerChanged:
@@ -173,6 +175,8 @@ def _round_void(event: events.RoundVoid, deck: Deck, names: Names) -> table_pb2.
         totals=event.totals,
         seed=event.seed,
         nonces=event.nonces,
+        reason=event.reason,
+        operator=event.operator,
     )
 
 
@@ -183,7 +187,45 @@ def _game_ended(event: events.GameEnded, deck: Deck, names: Names) -> table_pb2.
 
 
 def _table_closed(event: events.TableClosed, deck: Deck, names: Names) -> table_pb2.TableClosed:
-    return table_pb2.TableClosed()
+    return table_pb2.TableClosed(reason=event.reason, operator=event.operator)
+
+
+def _start_called(event: events.StartCalled, deck: Deck, names: Names) -> table_pb2.StartCalled:
+    return table_pb2.StartCalled()
+
+
+def _invite_rotated(
+    event: events.InviteRotated, deck: Deck, names: Names
+) -> table_pb2.InviteRotated:
+    return table_pb2.InviteRotated()
+
+
+def _frozen(event: events.Frozen, deck: Deck, names: Names) -> table_pb2.Frozen:
+    return table_pb2.Frozen(reason=event.reason, operator=event.operator)
+
+
+def _thawed(event: events.Thawed, deck: Deck, names: Names) -> table_pb2.Resumed:
+    return table_pb2.Resumed(operator=event.operator, frozen_us=event.frozen_ms * US_PER_MS)
+
+
+def _score_adjusted(
+    event: events.ScoreAdjusted, deck: Deck, names: Names
+) -> table_pb2.ScoreAdjusted:
+    return table_pb2.ScoreAdjusted(
+        seat=event.seat,
+        delta=event.delta,
+        totals=event.totals,
+        reason=event.reason,
+        operator=event.operator,
+        places=event.places,
+    )
+
+
+def _announced(event: events.Announced, deck: Deck, names: Names) -> table_pb2.Announcement:
+    words = event.parameters
+    return table_pb2.Announcement(
+        key=event.key, parameters=dict(zip(words[::2], words[1::2], strict=True)), text=event.text
+    )
 
 
 _KINDS: Final[dict[type[Event], tuple[str, Callable[[Any, Deck, Names], Any]]]] = {
@@ -211,6 +253,12 @@ _KINDS: Final[dict[type[Event], tuple[str, Callable[[Any, Deck, Names], Any]]]] 
     events.RoundVoid: ("round_void", _round_void),
     events.GameEnded: ("game_ended", _game_ended),
     events.TableClosed: ("table_closed", _table_closed),
+    events.StartCalled: ("start_called", _start_called),
+    events.InviteRotated: ("invite_rotated", _invite_rotated),
+    events.Frozen: ("frozen", _frozen),
+    events.Thawed: ("resumed", _thawed),
+    events.ScoreAdjusted: ("score_adjusted", _score_adjusted),
+    events.Announced: ("announcement", _announced),
 }
 
 

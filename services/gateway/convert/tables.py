@@ -60,6 +60,8 @@ def snapshot_message(view: TableView, names: Names) -> table_pb2.Snapshot:
         opens_at_us=view.opens_at_ms * US_PER_MS,
         round_ends_at_us=view.round_ends_at_ms * US_PER_MS,
         next_deal_at_us=view.next_deal_at_ms * US_PER_MS,
+        frozen_at_us=view.frozen_at_ms * US_PER_MS,
+        frozen_reason=view.frozen_reason,
         seat=None if spectator else view.viewer,
         hand=None if spectator else deck.cards(view.hand),
         offer_lot=deck.cards(view.offer_lot) if view.offer_lot else None,

@@ -8,28 +8,38 @@ from collections.abc import Callable
 
 from engine.commands import (
     NOBODY,
+    AdjustScore,
+    Announce,
     Attach,
     Call,
+    CloseTable,
     Command,
     Detach,
+    Freeze,
     GatewayLost,
     Join,
     Leave,
     Offer,
     OpenTable,
     Ready,
+    RemoveSeat,
     RequestCommand,
     RingBell,
+    RotateInvite,
     SeatCommand,
     Start,
+    StartDue,
     Tick,
+    Unfreeze,
+    VoidRound,
+    Watch,
     Withdraw,
 )
 from engine.events import Answered, AttachRefused, Note, RequestAnswered
 from engine.rejections import CONSUMES_FROM, Rejection
 from engine.shown import Phase
 
-from . import presence, rounds, seating, timers, trading
+from . import operators, presence, rounds, seating, timers, trading
 from .refused import Refused
 from .table import Outcome, PastCommand, PastRequest, Player, Twin
 
@@ -51,6 +61,11 @@ def give(twin: Twin, command: Command, now_ms: int, chance: Callable[[int], byte
         answer = presence.detach(twin, command, now_ms)
     elif isinstance(command, GatewayLost):
         answer = presence.gateway_lost(twin, command, now_ms)
+    elif isinstance(command, Watch):
+        answer = operators.watch(twin, command, now_ms)
+    elif isinstance(command, StartDue):
+        rounds.start_due(twin, now_ms)
+        answer = None
     else:
         assert isinstance(command, Tick)
         timers.tick(twin, now_ms, chance)
@@ -269,8 +284,25 @@ def request_by_kind(
         return seating.join(twin, command, now_ms)
     if isinstance(command, Leave):
         return seating.leave(twin, command, now_ms)
-    assert isinstance(command, Start)
-    rounds.start(twin, command, now_ms, chance)
+    if isinstance(command, RemoveSeat):
+        return seating.remove(twin, command, now_ms)
+    if isinstance(command, RotateInvite):
+        seating.rotate_invite(twin, command, now_ms)
+    elif isinstance(command, Start):
+        rounds.start(twin, command, now_ms, chance)
+    elif isinstance(command, Freeze):
+        operators.freeze(twin, command, now_ms)
+    elif isinstance(command, Unfreeze):
+        operators.unfreeze(twin, command, now_ms)
+    elif isinstance(command, VoidRound):
+        operators.void_round(twin, command, now_ms, chance)
+    elif isinstance(command, AdjustScore):
+        operators.adjust_score(twin, command, now_ms)
+    elif isinstance(command, Announce):
+        operators.announce(twin, command, now_ms)
+    else:
+        assert isinstance(command, CloseTable)
+        operators.close_table(twin, command, now_ms)
     return NOBODY
 
 

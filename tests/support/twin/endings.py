@@ -79,7 +79,7 @@ def totals(twin: Twin) -> tuple[int, ...]:
 
 def end_round(twin: Twin, now_ms: int) -> None:
     twin.phase = Phase.BETWEEN
-    twin.round_over_at_ms = now_ms
+    twin.round_over_at_ms = twin.clock(now_ms)
     twin.round_ends_at_ms = 0
     for chair in twin.chairs:
         chair.offer = None
@@ -115,7 +115,7 @@ def void(twin: Twin, now_ms: int, chance: Chance) -> None:
 
 def after_score(twin: Twin, winner: int, now_ms: int, chance: Chance) -> None:
     if twin.chairs[winner].score >= twin.rules.target and not twin.tied:
-        end_game(twin, End.WON, now_ms, first=[winner])
+        end_game(twin, End.WON, now_ms)
     else:
         after_round(twin, winner, now_ms, chance)
 
@@ -132,7 +132,7 @@ def after_round(twin: Twin, winner: int, now_ms: int, chance: Chance) -> None:
         else:
             twin.tied = first
             twin.sudden_death_rounds = 1
-            commit(twin, twin.round + 1, now_ms + NEXT_DEAL_MS, chance)
+            commit(twin, twin.round + 1, twin.clock(now_ms) + NEXT_DEAL_MS, chance)
     elif twin.voids_running == VOIDS_TO_STALL:
         end_game(twin, End.STALLED, now_ms)
     else:
@@ -184,23 +184,43 @@ def places(twin: Twin, end: End, first: list[int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def break_off(twin: Twin, end: End, now_ms: int) -> None:
+def void_by_operator(twin: Twin, reason: str, operator: str, now_ms: int, chance: Chance) -> None:
+    """Nobody scores and nobody pays; a round of sudden death is played again."""
+    void_as_it_stands(twin, reason, operator, now_ms)
+    next_ms = twin.clock(now_ms) + NEXT_DEAL_MS
+    if twin.tied or not all_rounds_played(twin):
+        commit(twin, twin.round + 1, next_ms, chance)
+    else:
+        after_round(twin, NOBODY, now_ms, chance)
+
+
+def void_as_it_stands(twin: Twin, reason: str, operator: str, now_ms: int) -> None:
+    end_round(twin, now_ms)
+    nobody = tuple(0 for _ in twin.chairs)
+    nonces = tuple(twin.drawn_with)
+    if not operator:
+        twin.voids_running += 1
+    twin.last_winner = NOBODY
+    twin.say(
+        RoundVoid(twin.round, nobody, totals(twin), twin.seed, nonces, now_ms, reason, operator)
+    )
+
+
+def break_off(twin: Twin, end: End, now_ms: int, reason: str = "", operator: str = "") -> None:
     """The game ends in the middle of a round: nobody scores, but the seed is published."""
     if twin.phase in (Phase.SORTING, Phase.OPEN):
-        end_round(twin, now_ms)
-        nobody = tuple(0 for _ in twin.chairs)
-        nonces = tuple(twin.drawn_with)
-        twin.voids_running += 1
-        twin.last_winner = NOBODY
-        twin.say(RoundVoid(twin.round, nobody, totals(twin), twin.seed, nonces, now_ms))
+        void_as_it_stands(twin, reason, operator, now_ms)
+        if operator and twin.tied:
+            twin.sudden_death_rounds -= 1
     end_game(twin, end, now_ms)
 
 
 def end_game(twin: Twin, end: End, now_ms: int, first: list[int] | None = None) -> None:
     presence.note_people(twin, now_ms)
     twin.phase = Phase.ENDED
-    twin.ended_at_ms = now_ms
-    twin.round_over_at_ms = now_ms
+    twin.end = end
+    twin.ended_at_ms = twin.clock(now_ms)
+    twin.round_over_at_ms = twin.clock(now_ms)
     twin.next_deal_at_ms = 0
     twin.opens_at_ms = 0
     for chair in twin.chairs:

@@ -42,7 +42,7 @@ def table_fields(twin: Twin) -> dict[str, Any]:
         "absent_policy": opening.absent_policy,
         "bots": opening.bots,
         "for_bots": opening.for_bots,
-        "invite_hash": opening.invite_hash,
+        "invite_hash": twin.invite_hash,
         "owner": twin.owner,
         "epoch": twin.marks[-1].epoch if twin.marks else 0,
         "opened_ms": twin.opened_at_ms,
@@ -59,6 +59,10 @@ def table_fields(twin: Twin) -> dict[str, Any]:
         "scored": twin.rounds_scored,
         "voids": twin.voids_running,
         "sudden": twin.sudden_death_rounds,
+        "end": int(twin.end),
+        "start_at_s": twin.start_at_s,
+        "frozen_at_ms": twin.frozen_at_ms,
+        "frozen_reason": twin.frozen_reason,
     }
 
 
@@ -68,6 +72,7 @@ def table_tuples(twin: Twin) -> dict[str, list[Any]]:
         "suits": [names.index(suit) for suit in twin.suits],
         "nonces": list(twin.drawn_with),
         "tied": list(twin.tied),
+        "removed": list(twin.removed),
     }
 
 

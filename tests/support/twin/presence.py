@@ -82,7 +82,7 @@ def attach(twin: Twin, command: Attach, now_ms: int) -> Attached:
     if command.bot and not chair.bot:
         chair.bot = True
         chair.bot_wanted = False
-        chair.acted_at_ms = now_ms
+        chair.acted_at_ms = twin.clock(now_ms)
         somebody_plays(twin, command.seat, now_ms)
         twin.say(BotSeated(command.seat, now_ms))
     if not command.bot:
@@ -112,7 +112,7 @@ def come_back(twin: Twin, seat: int, now_ms: int) -> None:
         chair.bot_wanted = False
         chair.connected = True
         chair.held = True
-        chair.acted_at_ms = now_ms
+        chair.acted_at_ms = twin.clock(now_ms)
         somebody_plays(twin, seat, now_ms)
         twin.say(SeatBack(seat, now_ms))
 
@@ -171,7 +171,8 @@ def go_away(twin: Twin, seat: int, absence: Absence, now_ms: int) -> None:
         chair.ready = set()
     # Where a stand-in plays or is asked for, the policy has applied already.
     settled = chair.bot or chair.bot_wanted
-    chair.away_until_ms = 0 if waits or settled else now_ms + twin.rules.away_grace_s * 1_000
+    grace_ms = twin.rules.away_grace_s * 1_000
+    chair.away_until_ms = 0 if waits or settled else twin.clock(now_ms) + grace_ms
     nobody_plays(twin, seat, now_ms)
     twin.say(SeatAway(seat, absence, chair.away_until_ms, now_ms))
 
@@ -202,7 +203,7 @@ def note_people(twin: Twin, now_ms: int) -> None:
     if anybody_plays_in_person(twin):
         twin.no_people_since_ms = 0
     elif twin.phase in IN_PLAY and not twin.no_people_since_ms:
-        twin.no_people_since_ms = now_ms
+        twin.no_people_since_ms = twin.clock(now_ms)
 
 
 def anybody_plays_in_person(twin: Twin) -> bool:
@@ -228,12 +229,12 @@ def nobody_plays(twin: Twin, seat: int, now_ms: int) -> None:
     """From now on the open round goes on without this seat."""
     chair = twin.chairs[seat]
     if twin.phase == Phase.OPEN and not chair.bot and not chair.idle_since_ms:
-        chair.idle_since_ms = now_ms
+        chair.idle_since_ms = twin.clock(now_ms)
 
 
 def somebody_plays(twin: Twin, seat: int, now_ms: int) -> None:
     """Somebody takes part for this seat again."""
     chair = twin.chairs[seat]
     if chair.idle_since_ms:
-        chair.idle_ms += now_ms - chair.idle_since_ms
+        chair.idle_ms += twin.clock(now_ms) - chair.idle_since_ms
         chair.idle_since_ms = 0

@@ -11,6 +11,7 @@ from engine.events import (
     ExchangeOpened,
     ReadyGiven,
     SeatsDropped,
+    StartCalled,
     Why,
 )
 from engine.rejections import Rejection
@@ -42,7 +43,7 @@ def ready(twin: Twin, command: Ready, now_ms: int, chance: Chance) -> None:
     if twin.phase == Phase.SORTING and all_sorted(twin):
         open_exchange(twin, now_ms)
     elif (twin.phase == Phase.BETWEEN and all_want_next(twin)) or (
-        twin.phase == Phase.SEATING and all_want_to_start(twin)
+        twin.phase == Phase.SEATING and all_want_to_start(twin) and not twin.start_at_s
     ):
         deal(twin, now_ms)
 
@@ -53,6 +54,8 @@ def check_ready(twin: Twin, command: Ready) -> None:
     lengths = (0,) if command.purpose == Purpose.OPEN else (0, NONCE_BYTES)
     if len(command.nonce) not in lengths:
         raise Refused(Rejection.NONCE_LENGTH)
+    if twin.frozen_at_ms:
+        raise Refused(Rejection.TABLE_FROZEN)
     if twin.phase == Phase.CLOSED:
         raise Refused(Rejection.TABLE_CLOSED)
     if command.purpose == Purpose.START and twin.round > 0:
@@ -96,19 +99,45 @@ def all_present_are(twin: Twin, purpose: Purpose) -> bool:
 
 
 def start(twin: Twin, command: Start, now_ms: int, chance: Chance) -> None:
+    if twin.frozen_at_ms:
+        raise Refused(Rejection.TABLE_FROZEN)
     if twin.phase in (Phase.ENDED, Phase.CLOSED):
         raise Refused(Rejection.TABLE_CLOSED)
-    if command.person != twin.owner:
+    if command.person != twin.owner and not command.operator:
         raise Refused(Rejection.NOT_OWNER)
     if twin.phase != Phase.SEATING:
         raise Refused(Rejection.ALREADY_STARTED)
+    if seated(twin) < least_seated(twin):
+        raise Refused(Rejection.TOO_FEW_PLAYERS, least_seated(twin))
+    if twin.start_at_s and not command.operator:
+        raise Refused(Rejection.NOT_NOW)
+    begin(twin, now_ms)
+
+
+def start_due(twin: Twin, now_ms: int) -> None:
+    """The hour has come that the table was opened for."""
+    if twin.phase != Phase.SEATING or not twin.start_at_s:
+        return
+    twin.start_at_s = 0
+    twin.opened_at_ms = twin.clock(now_ms)
+    twin.say(StartCalled(now_ms))
+    if not twin.frozen_at_ms and seated(twin) >= least_seated(twin):
+        begin(twin, now_ms)
+
+
+def seated(twin: Twin) -> int:
+    return len([chair for chair in twin.chairs if chair.person])
+
+
+def least_seated(twin: Twin) -> int:
     assert twin.opening is not None
-    taken = [seat for seat, chair in enumerate(twin.chairs) if chair.person]
-    least = 1 if twin.opening.bots else twin.rules.seats_min
     if twin.opening.for_bots:
-        least = 0
-    if len(taken) < least:
-        raise Refused(Rejection.TOO_FEW_PLAYERS, least)
+        return 0
+    return 1 if twin.opening.bots else twin.rules.seats_min
+
+
+def begin(twin: Twin, now_ms: int) -> None:
+    assert twin.opening is not None
     empty = [seat for seat, chair in enumerate(twin.chairs) if not chair.person]
     if twin.opening.bots:
         for seat in empty:

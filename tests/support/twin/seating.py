@@ -3,15 +3,35 @@
 from collections.abc import Callable
 
 from engine.cards import DECKS
-from engine.commands import NOBODY, AbsentPolicy, Join, Leave, OpenTable, Visibility
-from engine.events import Absence, BotWanted, OwnerChanged, SeatLeft, SeatTaken, TableOpened, Why
+from engine.commands import (
+    NOBODY,
+    AbsentPolicy,
+    Join,
+    Leave,
+    OpenTable,
+    RemoveSeat,
+    RotateInvite,
+    Visibility,
+)
+from engine.events import (
+    Absence,
+    BotWanted,
+    InviteRotated,
+    OwnerChanged,
+    SeatLeft,
+    SeatTaken,
+    TableOpened,
+    Why,
+)
 from engine.rejections import Rejection
 from engine.rules import problems
 from engine.shown import Phase
 
-from . import endings, presence, trading
+from . import endings, operators, presence, trading
 from .refused import Refused
 from .table import Chair, Twin
+
+REMOVED_KEPT = 32
 
 
 def open_table(twin: Twin, command: OpenTable, now_ms: int, chance: Callable[[int], bytes]) -> None:
@@ -25,6 +45,8 @@ def open_table(twin: Twin, command: OpenTable, now_ms: int, chance: Callable[[in
     twin.opening = command
     twin.opened_at_ms = now_ms
     twin.owner = command.person
+    twin.invite_hash = command.invite_hash
+    twin.start_at_s = command.start_at_s
     twin.phase = Phase.SEATING
     twin.chairs = [Chair() for _ in range(command.seats)]
     twin.say(
@@ -39,6 +61,7 @@ def open_table(twin: Twin, command: OpenTable, now_ms: int, chance: Callable[[in
             command.invite_hash,
             command.person,
             now_ms,
+            command.start_at_s,
         )
     )
     endings.commit(twin, 1, 0, chance)
@@ -62,7 +85,7 @@ def check_invite(twin: Twin, command: Join) -> None:
     """A private table and none at all must look the same to who has no invitation."""
     assert twin.opening is not None
     private = twin.opening.visibility == Visibility.PRIVATE
-    invited = command.invite_hash == twin.opening.invite_hash
+    invited = command.invite_hash == twin.invite_hash
     if private and not invited and seat_of(twin, command.person) is None:
         raise Refused(Rejection.TABLE_NOT_FOUND)
 
@@ -80,6 +103,8 @@ def join(twin: Twin, command: Join, now_ms: int) -> int:
         raise Refused(Rejection.SEAT_FORFEITED)
     if command.seat != NOBODY and not is_place(twin, command.seat):
         raise Refused(Rejection.SEAT_RANGE)
+    if command.person in twin.removed:
+        raise Refused(Rejection.REMOVED)
     if twin.phase in (Phase.ENDED, Phase.CLOSED):
         raise Refused(Rejection.TABLE_CLOSED)
     if own is not None:
@@ -120,6 +145,47 @@ def leave(twin: Twin, command: Leave, now_ms: int) -> int:
         raise Refused(Rejection.SEAT_FORFEITED)
     if twin.phase == Phase.CLOSED:
         raise Refused(Rejection.TABLE_CLOSED)
+    get_up(twin, SeatLeft(seat, now_ms))
+    return seat
+
+
+def remove(twin: Twin, command: RemoveSeat, now_ms: int) -> int:
+    """The owner, or an operator, makes somebody leave for good."""
+    there = is_place(twin, command.seat)
+    if there and not twin.chairs[command.seat].person:
+        raise Refused(Rejection.NOT_SEATED)
+    if there and twin.chairs[command.seat].forfeited:
+        raise Refused(Rejection.SEAT_FORFEITED)
+    if not there:
+        raise Refused(Rejection.SEAT_RANGE)
+    operators.check_words(command.reason, 1 if command.operator else 0)
+    if twin.phase == Phase.CLOSED:
+        raise Refused(Rejection.TABLE_CLOSED)
+    if not command.operator and command.person != twin.owner:
+        raise Refused(Rejection.NOT_OWNER)
+    person = twin.chairs[command.seat].person
+    twin.removed = [*twin.removed, person][-REMOVED_KEPT:]
+    get_up(twin, SeatLeft(command.seat, now_ms, True, command.reason, command.operator))
+    return command.seat
+
+
+def rotate_invite(twin: Twin, command: RotateInvite, now_ms: int) -> None:
+    assert twin.opening is not None
+    if twin.opening.visibility != Visibility.PRIVATE or len(command.invite_hash) != 32:
+        raise Refused(Rejection.SETTINGS_INVALID)
+    if twin.phase == Phase.CLOSED:
+        raise Refused(Rejection.TABLE_CLOSED)
+    if command.person != twin.owner:
+        raise Refused(Rejection.NOT_OWNER)
+    twin.invite_hash = command.invite_hash
+    twin.say(InviteRotated(command.invite_hash, now_ms))
+
+
+def get_up(twin: Twin, left: SeatLeft) -> None:
+    """The seat is free from here on."""
+    seat, now_ms = left.seat, left.at_ms
+    chair = twin.chairs[seat]
+    person = chair.person
     if not chair.bot:
         if chair.offer is not None:
             chair.acted_at_ms = now_ms
@@ -137,19 +203,18 @@ def leave(twin: Twin, command: Leave, now_ms: int) -> int:
     chair.seated_place = 0
     chair.absence = 0
     chair.away_until_ms = 0
-    twin.say(SeatLeft(seat, now_ms))
-    pass_ownership(twin, command.person)
+    twin.say(left)
+    pass_ownership(twin, person)
     assert twin.opening is not None
     presence.nobody_plays(twin, seat, now_ms)
     presence.note_people(twin, now_ms)
     if not presence.anybody_plays_in_person(twin):
-        twin.no_people_since_ms = twin.no_people_since_ms or now_ms
+        twin.no_people_since_ms = twin.no_people_since_ms or twin.clock(now_ms)
     if twin.phase in presence.IN_PLAY and not twin.opening.bots:
         presence.end_if_too_few(twin, now_ms)
     elif twin.phase in presence.IN_PLAY and not chair.bot and not chair.bot_wanted:
         chair.bot_wanted = True
         twin.say(BotWanted(seat))
-    return seat
 
 
 def pass_ownership(twin: Twin, person: str) -> None:

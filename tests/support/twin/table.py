@@ -135,6 +135,14 @@ class Twin:
     """The nonces of the round being played."""
     opened_by: PastRequest | None = None
     ended_at_ms: int = 0
+    end: int = 0
+    """How the game ended, an `End`."""
+    frozen_at_ms: int = 0
+    """Since when the table's time stands still."""
+    frozen_reason: str = ""
+    invite_hash: bytes = b""
+    start_at_s: int = 0
+    removed: list[str] = field(default_factory=list)
     said: list[Event] = field(default_factory=list)
     """Events of the command being worked on."""
 
@@ -142,6 +150,10 @@ class Twin:
     def rules(self) -> Rules:
         assert self.opening is not None
         return self.opening.rules
+
+    def clock(self, now_ms: int) -> int:
+        """The table's own time: while it is frozen, that of the freeze."""
+        return self.frozen_at_ms if self.frozen_at_ms else now_ms
 
     def say(self, event: Event) -> None:
         """An event happens; it takes the next number."""
@@ -191,6 +203,8 @@ def show(twin: Twin, viewer: int, now_ms: int) -> TableView:
         opens_at_ms=twin.opens_at_ms,
         round_ends_at_ms=twin.round_ends_at_ms,
         next_deal_at_ms=twin.next_deal_at_ms,
+        frozen_at_ms=twin.frozen_at_ms,
+        frozen_reason=twin.frozen_reason,
         bell_locked_until_ms=own.bell_locked_until_ms if own else 0,
         hand=to_packed(twin.rules, own.hand) if own else 0,
         offer_lot=to_packed(twin.rules, own.offer.lot) if own and own.offer else 0,

@@ -19,7 +19,7 @@ OFFER_ENDS, GRACE_ENDS, IDLE, OPENING, CAP, NEXT_DEAL, CLOSING, NO_PEOPLE = rang
 
 def deadlines(twin: Twin) -> list[tuple[int, int, int]]:
     """All that waits for its time: (when, what, seat)."""
-    if twin.phase == Phase.NEW:
+    if twin.phase == Phase.NEW or twin.frozen_at_ms:
         return []
     found = []
     for seat, chair in enumerate(twin.chairs):
@@ -35,7 +35,7 @@ def deadlines(twin: Twin) -> list[tuple[int, int, int]]:
         found.append((twin.round_ends_at_ms, CAP, NOBODY))
     if twin.phase == Phase.BETWEEN:
         found.append((1 if rounds.all_want_next(twin) else twin.next_deal_at_ms, NEXT_DEAL, NOBODY))
-    if twin.phase == Phase.SEATING:
+    if twin.phase == Phase.SEATING and not twin.start_at_s:
         found.append((twin.opened_at_ms + UNSTARTED_MS, CLOSING, NOBODY))
     if twin.phase == Phase.ENDED:
         found.append((twin.ended_at_ms + FINISHED_MS, CLOSING, NOBODY))
@@ -86,7 +86,14 @@ def tick(twin: Twin, now_ms: int, chance: Callable[[int], bytes]) -> None:
 def close(twin: Twin, now_ms: int) -> None:
     if twin.phase == Phase.SEATING:
         endings.end_game(twin, End.NEVER_STARTED, now_ms)
+    shut(twin, TableClosed(now_ms))
+
+
+def shut(twin: Twin, closed: TableClosed) -> None:
+    """Nobody is here any more."""
     twin.phase = Phase.CLOSED
+    twin.frozen_at_ms = 0
+    twin.frozen_reason = ""
     for chair in twin.chairs:
         chair.connected = False
-    twin.say(TableClosed(now_ms))
+    twin.say(closed)

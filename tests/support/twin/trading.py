@@ -16,6 +16,8 @@ LIMIT_MS = (1_000, 60_000)
 
 def check_round_is_open(twin: Twin, command: SeatCommand, now_ms: int) -> None:
     """Whether trading goes on, in the round the command was meant for."""
+    if twin.frozen_at_ms:
+        raise Refused(Rejection.TABLE_FROZEN)
     if twin.phase == Phase.CLOSED:
         raise Refused(Rejection.TABLE_CLOSED)
     if twin.phase == Phase.SEATING:
@@ -150,6 +152,8 @@ def end_offer(twin: Twin, seat: int, why: Why, now_ms: int) -> None:
 def call(twin: Twin, command: Call) -> None:
     if not 1 <= command.phrase <= PHRASES:
         raise Refused(Rejection.NO_SUCH_PHRASE)
+    if twin.frozen_at_ms:
+        raise Refused(Rejection.TABLE_FROZEN)
     if twin.phase == Phase.CLOSED:
         raise Refused(Rejection.TABLE_CLOSED)
     twin.say(Called(command.seat, command.phrase))
