@@ -34,6 +34,10 @@ class Settings(BaseSettings):
     port_base: int = Field(default=7700, ge=1, le=65_000)
     """gRPC listens here; the demo's embedded server on +79."""
     bind: str = "127.0.0.1"
+    metrics_port: int = Field(default=0, ge=0, le=65_535)
+    """Prometheus scrapes this process here; 0: nothing is told. `pit demo`: from +90 on."""
+    metrics_bind: str = "127.0.0.1"
+    """Address of the metrics: an internal one, since whoever reaches it may read them."""
     name: str = ""
     """Name of this process among its like; empty: host and process id."""
     token_keys: SecretStr = SecretStr("")

@@ -2,6 +2,7 @@
 
 import time
 from threading import Event
+from typing import Protocol
 
 import structlog
 
@@ -23,10 +24,27 @@ FORGET_S = 3_600.0
 RETRY_S = 0.5
 
 
+class Observer(Protocol):
+    """Who counts how it goes."""
+
+    def caught_up(self) -> None:
+        """Everything that was in the log is on disk."""
+
+    def failing(self) -> None:
+        """It went well before, and does not now."""
+
+
 class Archiver:
     """Copies all shards until told to stop."""
 
-    def __init__(self, copiers: list[ShardCopier], archive: Archive, keep_days: int) -> None:
+    def __init__(
+        self,
+        copiers: list[ShardCopier],
+        archive: Archive,
+        keep_days: int,
+        observer: Observer | None = None,
+    ) -> None:
+        self._observer = observer
         self._copiers = copiers
         self._archive = archive
         self._keep_days = keep_days
@@ -52,6 +70,8 @@ class Archiver:
                 if not failing:
                     log.error("archiving_fails", reason=str(error))
                     failing = True
+                    if self._observer:
+                        self._observer.failing()
                 if stopping:
                     return
             if failing or not busy:
@@ -65,6 +85,8 @@ class Archiver:
         pending_bytes = sum(copier.pending_bytes for copier in self._copiers)
         if now_s - self._synced_s >= SYNC_S or pending_bytes >= PENDING_BYTES_MAX:
             self._flush()
+            if self._observer and not busy:
+                self._observer.caught_up()
         if now_s - self._checked_s >= HISTORY_CHECK_S:
             self._check_history()
         if now_s - self._forgot_s >= FORGET_S:

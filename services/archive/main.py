@@ -13,6 +13,7 @@ from services.archive.archiver import Archiver
 from services.archive.copier import HistoryLost, ShardCopier
 from services.archive.directory import ArchiveBusy, DirectoryArchive
 from services.log.redis import RedisReaderLog
+from services.metrics.archive import ArchiveMetrics
 from services.settings import Settings
 
 NICE: Final = 5
@@ -54,7 +55,10 @@ def run(settings: Settings) -> int:
             ShardCopier(shard, meta.store_id, archive, source, key) for shard in range(meta.shards)
         ]
         log.info("archiving", directory=str(root), shards=meta.shards)
-        Archiver(copiers, archive, settings.archive_days).run(stop)
+        metrics = ArchiveMetrics(root) if settings.metrics_port else None
+        if metrics:
+            metrics.serve(settings)
+        Archiver(copiers, archive, settings.archive_days, metrics).run(stop)
     except HistoryLost as error:
         log.error("history_lost", reason=str(error))
         return EXIT_STORE

@@ -20,6 +20,7 @@ from services.bots.token import NoTokenKey, mint, new_bot_id
 from services.client.credentials import Credentials
 from services.client.errors import ClientError
 from services.client.exchange import Exchange
+from services.metrics.process import serve_process
 from services.settings import Settings
 
 REPORT_S: Final = 1.0
@@ -46,6 +47,7 @@ def run(
     `targets` are gateways (`settings.gateway_target` if none). With `keep_tables` the process
     opens so many tables for its bots, and another one whenever a game has ended.
     """
+    serve_process(settings)
     chance = random.Random(seed)
     bot, session = new_bot_id(), new_bot_id()
     keys = settings.token_keys.get_secret_value()

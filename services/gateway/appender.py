@@ -10,6 +10,7 @@ from typing import Final
 
 from engine.rejections import Rejection
 from services.gateway.errors import Refusal, Refused
+from services.gateway.observer import UNOBSERVED, Observer
 from services.gateway.session.port import Receipt
 from services.log.codec import InBatch, pack_batch
 from services.log.port import GatewayLog, LogError, StoreChanged
@@ -26,11 +27,21 @@ BATCH_BYTES_MAX: Final = 48 * 1024
 class Inflow:
     """What is known of one shard's way in."""
 
-    __slots__ = ("appended_s", "asked_since_s", "commands", "damaged", "heard_s", "receipts")
+    __slots__ = (
+        "appended_s",
+        "asked_since_s",
+        "commands",
+        "damaged",
+        "heard_s",
+        "oldest_s",
+        "receipts",
+    )
 
     def __init__(self) -> None:
         self.commands: list[tuple[str, bytes]] = []
         """Not in the log yet."""
+        self.oldest_s = 0.0
+        """When the first of them came; 0 for none."""
         self.receipts: list[Receipt | None] = []
         self.appended_s = 0.0
         self.heard_s = 0.0
@@ -55,6 +66,8 @@ class Inflow:
                 break
         commands, self.commands = self.commands[:end], self.commands[end:]
         receipts, self.receipts = self.receipts[:end], self.receipts[end:]
+        if not self.commands:
+            self.oldest_s = 0.0
         return commands, receipts
 
 
@@ -62,12 +75,18 @@ class Appender:
     """One task appends; everybody else only puts."""
 
     def __init__(
-        self, log_port: GatewayLog, gateway: str, shards: int, clock: Callable[[], float]
+        self,
+        log_port: GatewayLog,
+        gateway: str,
+        shards: int,
+        clock: Callable[[], float],
+        observer: Observer = UNOBSERVED,
     ) -> None:
         self.inflows = tuple(Inflow() for _ in range(shards))
         self._log = log_port
         self._gateway = gateway
         self._clock = clock
+        self._observer = observer
         self._waiting: set[int] = set()
         self._more = asyncio.Event()
         self._all_appended = asyncio.Event()
@@ -77,6 +96,7 @@ class Appender:
     def put(self, shard: int, table: str, command: bytes, receipt: Receipt | None) -> None:
         """Append at the end of this turn."""
         inflow = self.inflows[shard]
+        inflow.oldest_s = inflow.oldest_s or self._clock()
         inflow.commands.append((table, command))
         inflow.receipts.append(receipt)
         self._wake(shard)
@@ -118,6 +138,8 @@ class Appender:
                 await self._all_appended.wait()
 
     async def _append_once(self) -> None:
+        came_s = [self.inflows[shard].oldest_s for shard in self._waiting]
+        oldest_s = min(filter(None, came_s), default=0.0)
         taken = {shard: self.inflows[shard].take() for shard in self._waiting}
         self._waiting = {shard for shard in taken if self.inflows[shard].commands}
         entries = {
@@ -132,6 +154,8 @@ class Appender:
         except LogError as error:
             results = dict.fromkeys(entries, error)
         self._append_since_s = 0.0
+        if oldest_s:
+            self._observer.appended(self._clock() - oldest_s)
         for shard, (commands, receipts) in taken.items():
             if results[shard] is None:
                 self._landed(self.inflows[shard], started_s, asked=bool(commands))

@@ -26,6 +26,7 @@ class TableFeed:
         gateway: str,
         names: Mapping[str, str],
         detach: Callable[[str, int, int], None],
+        traded: Callable[[float], None],
     ) -> None:
         self.table = table
         self.epoch = b""
@@ -33,6 +34,7 @@ class TableFeed:
         self._gateway = gateway
         self._names = names
         self._detach = detach
+        self._traded = traded
         self._deck: Deck | None = None
         self._viewers: list[Viewer] = []
         self._seats: dict[int, Viewer] = {}
@@ -109,6 +111,8 @@ class TableFeed:
             number = viewer.own_number(seq)
             own = self._own(event, viewer.seat) if private else None
             if number:
+                if type(event) is events.Traded:
+                    self._traded(viewer.effect_since_s)
                 own = own or play_pb2.Own()
                 own.number = number
             viewer.put_event(shared if own is None else wire.item(public, wire.own_field(own)))

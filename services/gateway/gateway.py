@@ -21,6 +21,7 @@ from services.gateway.identity.store import PeopleStore
 from services.gateway.identity.tokens import SignedTokens
 from services.gateway.lobby import LobbyService
 from services.gateway.names import NameBook
+from services.gateway.observer import UNOBSERVED, Observer
 from services.gateway.session.core import Session
 from services.gateway.session.limits import PUBLIC, Profile, profile_of
 from services.gateway.session.port import Door, Ending, Expiring, Flushed, Overdue, Receipt
@@ -50,18 +51,20 @@ class Gateway:
         people: Profile = PUBLIC,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
+        observer: Observer = UNOBSERVED,
     ) -> None:
         self.name = name
         self.shards = shards
         self.tokens: SignedTokens = tokens
         self.draining = False
+        self.observer: Observer = observer
         self._store = store
         self._people = people
         self._names = NameBook(store)
         self.names: Mapping[str, str] = self._names
         self.now_s = clock
         self.wall_s = wall
-        self.hub = Hub(log_port, name, shards, self._names, clock)
+        self.hub = Hub(log_port, name, shards, self._names, clock, observer)
         directory = Directory(log_port, shards, clock)
         self.identity = IdentityService(tokens, store, self._names)
         self.lobby = LobbyService(self.hub, directory, tokens, self._names)
@@ -70,6 +73,8 @@ class Gateway:
         self._streams: Counter[str] = Counter()
         self._buckets: dict[str, Bucket] = {}
         self._touched: list[Flushed] = []
+        self._read_s = 0.0
+        """When that was read which the next flush tells of."""
         self._expiring: list[Expiring] = []
         self._raised: list[Caller] = []
 
@@ -102,6 +107,7 @@ class Gateway:
         now_s, wall_s = self.now_s(), self.wall_s()
         for session in tuple(self._sessions.values()):
             session.tick(now_s, wall_s)
+        self.observer.queues(max((each.waiting for each in self._sessions.values()), default=0))
         for sign_in in [key for key, bucket in self._buckets.items() if bucket.full(now_s)]:
             del self._buckets[sign_in]
 
@@ -127,11 +133,13 @@ class Gateway:
             raise Refused(Refusal.TOO_MANY_STREAMS, max=streams_max)
         session = Session(self, door, caller)
         self._sessions[id(session)] = session
+        self.observer.opened(caller.role.value)
         self._streams[caller.sign_in] += 1
         return session
 
-    def session_ended(self, session: Ending) -> None:
+    def session_ended(self, session: Ending, reason: str) -> None:
         del self._sessions[id(session)]
+        self.observer.ended(session.caller.role.value, reason)
         sign_in = session.caller.sign_in
         self._streams[sign_in] -= 1
         if not self._streams[sign_in]:
@@ -148,14 +156,16 @@ class Gateway:
     def touched(self, session: Flushed) -> None:
         if not self._touched:
             asyncio.get_running_loop().call_soon(self.flush)
+        self._read_s = self._read_s or self.hub.following_s
         self._touched.append(session)
 
     def flush(self) -> None:
         """End of a turn of the loop: each session sends what has collected, in one message."""
         sessions, self._touched = self._touched, []
         turn = Turn(int(self.wall_s() * 1_000_000), self.now_s())
-        for session in sessions:
-            session.flush(turn)
+        items = [sent for session in sessions if (sent := session.flush(turn))]
+        read_s, self._read_s = self._read_s, 0.0
+        self.observer.flushed(items, self.now_s(), read_s)
 
     def spend(self, caller: Caller) -> int:
         profile = self.profile(caller)

@@ -14,6 +14,7 @@ from services.gateway.appender import Appender
 from services.gateway.errors import Refusal, Refused
 from services.gateway.feed import TableFeed
 from services.gateway.names import NameBook
+from services.gateway.observer import UNOBSERVED, Observer
 from services.gateway.resource_names import shard_of
 from services.gateway.ring import Ring
 from services.gateway.session.limits import ACCEPTED_AFTER_S
@@ -69,11 +70,12 @@ class Hub:
         shards: int,
         names: NameBook,
         clock: Callable[[], float],
+        observer: Observer = UNOBSERVED,
     ) -> None:
         self.name = name
         self.shards = shards
         self._outflows = tuple(Outflow(number) for number in range(shards))
-        self._appender = Appender(log_port, name, shards, clock)
+        self._appender = Appender(log_port, name, shards, clock, observer)
         self.ring = Ring()
         self._log = log_port
         self._names = names
@@ -81,13 +83,16 @@ class Hub:
         self._feeds: dict[str, TableFeed] = {}
         self._acceptances: deque[tuple[float, Overdue, int]] = deque()
         self.history_resets = 0
+        self._observer = observer
+        self.following_s = 0.0
+        """While entries are passed on: when they were read; else 0."""
 
     # -------------------------------------------------------------- feeds
 
     def feed(self, table: str) -> TableFeed:
         feed = self._feeds.get(table)
         if feed is None:
-            feed = TableFeed(table, self.name, self._names, self.detach)
+            feed = TableFeed(table, self.name, self._names, self.detach, self._observer.traded)
             self._feeds[table] = feed
         return feed
 
@@ -189,8 +194,7 @@ class Hub:
         while True:
             try:
                 read = await self._read()
-                for number, entries in read.items():
-                    await self._follow(self._outflows[number], entries)
+                await self._follow_all(read)
                 if failures or not any(read.values()):
                     await self._check_history()
                     failures = 0
@@ -201,6 +205,14 @@ class Hub:
                     log.warning("log_unreachable", error=type(error).__name__)
                 await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
                 failures += 1
+
+    async def _follow_all(self, read: dict[int, list[OutEntry]]) -> None:
+        self.following_s = self._clock()
+        try:
+            for number, entries in read.items():
+                await self._follow(self._outflows[number], entries)
+        finally:
+            self.following_s = 0.0
 
     async def _read(self) -> dict[int, list[OutEntry]]:
         """New entries of all shards; a shard that cannot be read is left alone, and said aloud."""
@@ -272,6 +284,7 @@ class Hub:
     async def _history_lost(self, shard: Outflow) -> None:
         await self._log.meta()  # an emptied store is another store: this raises StoreChanged
         self.history_resets += 1
+        self._observer.history_reset()
         log.warning("history_reset", shard=shard.number)
         self.ring.forget_shard(shard.number)
         await self._start_at_newest(shard)

@@ -6,19 +6,26 @@ import os
 import secrets
 import signal
 import socket
+import time
 from contextlib import suppress
 from typing import Final
 
 import structlog
 
+from engine.rejections import Rejection
 from services import logs
 from services.gateway.doors.grpc_aio.server import GrpcDoor
+from services.gateway.errors import Refusal
 from services.gateway.gateway import Gateway
 from services.gateway.identity.store import RedisPeopleStore
 from services.gateway.identity.tokens import BadKeys, SignedTokens, parse_keys
+from services.gateway.methods import METHODS
+from services.gateway.observer import UNOBSERVED
 from services.gateway.session.limits import PROFILES
+from services.gateway.session.roles import Role
 from services.log.port import LogError, StoreChanged
 from services.log.redis import RedisGatewayLog
+from services.metrics.gateway import GatewayMetrics
 from services.settings import Settings
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -31,6 +38,7 @@ EXIT_ADDRESS: Final = 7
 EXIT_FORCED: Final = 130
 """A second signal: ended without a word to the clients."""
 CLOSE_GRACE_S: Final = 1.0
+LOOP_CHECK_S: Final = 0.1
 
 
 def run(settings: Settings) -> int:
@@ -62,8 +70,15 @@ async def _serve(settings: Settings, name: str, tokens: SignedTokens) -> int:
         # A new name for every start: streams of an earlier one of this name are lost.
         unique = f"{name}.{secrets.token_hex(3)}"
         people = PROFILES[settings.profile]
-        gateway = Gateway(log_port, store, tokens, unique, meta.shards, people)
-        return await _serve_gateway(gateway, f"{settings.bind}:{settings.port_base}")
+        metrics = _metrics(settings) if settings.metrics_port else None
+        observer = metrics or UNOBSERVED
+        gateway = Gateway(log_port, store, tokens, unique, meta.shards, people, observer=observer)
+        watching = asyncio.create_task(_watch_loop(metrics)) if metrics else None
+        try:
+            return await _serve_gateway(gateway, f"{settings.bind}:{settings.port_base}")
+        finally:
+            if watching:
+                watching.cancel()
     except StoreChanged as changed:
         log.error("wrong store", what=str(changed), fix="see `pit store init`")
         return EXIT_STORE
@@ -73,6 +88,21 @@ async def _serve(settings: Settings, name: str, tokens: SignedTokens) -> int:
     finally:
         await log_port.close()
         await store.close()
+
+
+def _metrics(settings: Settings) -> GatewayMetrics:
+    ends = [each.name for kind in (Refusal, Rejection) for each in kind]
+    metrics = GatewayMetrics([role.value for role in Role], ends, METHODS)
+    metrics.serve(settings)
+    return metrics
+
+
+async def _watch_loop(metrics: GatewayMetrics) -> None:
+    """How late the loop is: by how much a sleep is longer than asked for."""
+    while True:
+        begun_s = time.monotonic()
+        await asyncio.sleep(LOOP_CHECK_S)
+        metrics.loop_lag.observe(max(0.0, time.monotonic() - begun_s - LOOP_CHECK_S))
 
 
 async def _serve_gateway(gateway: Gateway, address: str) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final
 
-from google.protobuf.descriptor import FileDescriptor
+from google.protobuf.descriptor import FileDescriptor, MethodDescriptor
 from google.protobuf.message import Message
 from pit.v1 import identity_pb2, lobby_pb2, play_pb2, record_pb2
 
@@ -12,6 +12,7 @@ from services.gateway.bot_seats import News
 from services.gateway.convert.rules import rule_set_message
 from services.gateway.errors import Refusal, Refused
 from services.gateway.gateway import Gateway
+from services.gateway.observer import MethodName
 from services.gateway.resource_names import table_name
 from services.gateway.session.limits import EXPIRY_GRACE_S
 from services.gateway.session.roles import Caller, Role, SeatClaim
@@ -60,6 +61,20 @@ class NotYet:
 
     streams_responses: bool
 
+
+def _kind(method: MethodDescriptor) -> str:
+    """In the words of go-grpc-middleware."""
+    if method.client_streaming:
+        return "bidi_stream" if method.server_streaming else "client_stream"
+    return "server_stream" if method.server_streaming else "unary"
+
+
+METHODS: Final[tuple[MethodName, ...]] = tuple(
+    (_kind(method), service.full_name, method.name)
+    for file in PUBLIC_FILES
+    for service in file.services_by_name.values()
+    for method in service.methods
+)
 
 Method = Unary | Open | Stream | Play | NotYet
 

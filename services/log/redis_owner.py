@@ -2,7 +2,8 @@
 
 import secrets
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
 from typing import Any, Final
 
 from services.log import keys, scripts
@@ -42,6 +43,8 @@ class RedisOwnerLog:
     """`services.log.port.OwnerLog` on a server. Not shared between threads."""
 
     def __init__(self, url: str) -> None:
+        self.on_commit: Callable[[float], None] | None = None
+        """Told how long the server took for each round of commits, in seconds."""
         self._identity = StoreIdentity()
         self._server = SyncConnection(url, self._identity)
         self._own_nonces: defaultdict[int, deque[bytes]] = defaultdict(
@@ -91,11 +94,14 @@ class RedisOwnerLog:
         data += [_partial_command(shard, positions[shard]) for shard in partial]
         if positions:
             data.append(_read_command(positions, block_ms, count))
+        begun_s = monotonic()
         try:
             self._server.send(b"".join(data))
         except Unclear as error:
             return self._lost(commits, error), {}
         outcomes = [self._outcome(commit.shard) for commit in commits]
+        if commits and self.on_commit:
+            self.on_commit(monotonic() - begun_s)
         try:
             entries = self._entries(partial, positions, block_ms)
         except LogError as error:

@@ -14,6 +14,8 @@ import structlog
 from services.log.redis import RedisOwnerLog
 from services.matcher.crash import CrashPoints
 from services.matcher.matcher import Matcher
+from services.matcher.observer import UNOBSERVED, Observer
+from services.metrics.matcher import MatcherMetrics
 from services.settings import Settings
 
 EXIT_FORCED: Final = 130
@@ -46,6 +48,7 @@ def run(settings: Settings, chance: Callable[[int], bytes] = os.urandom) -> int:
     stopping = Stopping()
     owner_log = RedisOwnerLog(settings.redis_url)
     try:
+        observer = _observer(settings, owner_log)
         matcher = Matcher(
             owner_log,
             name,
@@ -53,7 +56,10 @@ def run(settings: Settings, chance: Callable[[int], bytes] = os.urandom) -> int:
             sleep=time.sleep,
             chance=chance,
             crash=CrashPoints(settings.crash_at),
+            observer=observer,
         )
+        if isinstance(observer, MatcherMetrics):
+            observer.serve(settings, matcher.ownership.shards)
         tune_collector()
         log.info("matcher started", shards=matcher.ownership.meta.shards)
         while not stopping.asked:
@@ -63,6 +69,14 @@ def run(settings: Settings, chance: Callable[[int], bytes] = os.urandom) -> int:
         owner_log.close()
     log.info("matcher stopped")
     return 0
+
+
+def _observer(settings: Settings, owner_log: RedisOwnerLog) -> Observer:
+    if not settings.metrics_port:
+        return UNOBSERVED
+    metrics = MatcherMetrics(owner_log.meta().shards)
+    owner_log.on_commit = metrics.committed
+    return metrics
 
 
 def tune_collector() -> None:

@@ -18,12 +18,15 @@ from services.log.port import (
 from services.matcher.crash import CrashPoints
 from services.matcher.limits import BLOCK_MS, READ_ENTRIES, TURN_COMMANDS_MAX
 from services.matcher.linger import Linger
+from services.matcher.observer import UNOBSERVED, Observer
 from services.matcher.ownership import Ownership
 from services.matcher.shard import Shard
 from services.matcher.turn import Turn
 
 PAUSE_S = 0.05
 """How long to wait before the store is asked again when it could not be reached."""
+STATE_S = 2.0
+"""How often the observer is told of all tables."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -40,13 +43,16 @@ class Matcher:
         sleep: Callable[[float], None],
         chance: Callable[[int], bytes],
         crash: CrashPoints,
+        observer: Observer = UNOBSERVED,
     ) -> None:
         self.log = owner_log
-        self.ownership = Ownership(owner_log, name, monotonic, crash)
+        self.ownership = Ownership(owner_log, name, monotonic, crash, observer)
         self._monotonic = monotonic
         self._sleep = sleep
         self._chance = chance
         self._crash = crash
+        self._observer = observer
+        self._state_due_s = 0.0
         self._linger = Linger()
         self._reachable = True
         self._due_s = 0.0
@@ -58,6 +64,15 @@ class Matcher:
         now_s = self._monotonic()
         self.ownership.look_after(now_s)
         self.take_turns(now_s)
+        if now_s >= self._state_due_s:
+            self._state_due_s = now_s + STATE_S
+            self._tell_state()
+
+    def _tell_state(self) -> None:
+        shards = self.ownership.shards.values()
+        waiting = {shard.number: len(shard.pending) for shard in shards}
+        tables = (table for shard in shards for table in shard.tables.values())
+        self._observer.state(waiting, tables)
 
     # ---------------------------------------------------------------- with the log
 
@@ -156,11 +171,25 @@ class Matcher:
                     careful = shard
             elif rest_ms <= 0:
                 shard.look_again_ms = now_ms + BLOCK_MS
-                Turn(shard, now_ms, self._chance, self._crash).run(TURN_COMMANDS_MAX)
+                self._take_turn(shard, now_ms)
                 rest_ms = shard.rest_ms(now_ms)
             self._due_s = min(self._due_s, now_s + rest_ms / 1000)
         if careful:
             self.take_careful_turn(careful, careful.clock.read(now_s))
+
+    def _take_turn(self, shard: Shard, now_ms: int, attempts: int | None = None) -> None:
+        oldest = shard.pending[0].entry if shard.pending else ""
+        turn = Turn(shard, now_ms, self._chance, self._crash)
+        begun_s = self._monotonic()
+        if attempts is None:
+            turn.run(TURN_COMMANDS_MAX)
+        else:
+            turn.run_counted(attempts)
+        if turn.answers or turn.items or turn.dead:
+            took_s = self._monotonic() - begun_s
+            self._observer.turn(
+                shard.number, turn.answers, turn.items, turn.dead, took_s=took_s, oldest=oldest
+            )
 
     def take_careful_turn(self, shard: Shard, now_ms: int) -> None:
         """The next command alone, its attempt counted in the store just before.
@@ -177,7 +206,7 @@ class Matcher:
             except Unclear:
                 pass  # counted or not; it must not be counted twice for one attempt
             shard.careful_left -= 1
-        Turn(shard, now_ms, self._chance, self._crash).run_counted(attempts)
+        self._take_turn(shard, now_ms, attempts)
 
     # ---------------------------------------------------------------- the end
 

@@ -29,6 +29,7 @@ from services.matcher.limits import (
     SNAPSHOT_MS,
     TURN_COMMANDS_MAX,
 )
+from services.matcher.observer import UNOBSERVED, Observer
 from services.matcher.recovery import UnreadableShard, pack_stopped, recover
 from services.matcher.settling import settle
 from services.matcher.shard import Shard
@@ -50,6 +51,7 @@ class Ownership:
         name: str,
         monotonic: Callable[[], float],
         crash: CrashPoints,
+        observer: Observer = UNOBSERVED,
     ) -> None:
         self.log = owner_log
         self.name = name
@@ -57,6 +59,7 @@ class Ownership:
         self.shards: dict[int, Shard] = {}
         self._monotonic = monotonic
         self._crash = crash
+        self._observer = observer
         self._sharing = Sharing(name)
         self._look_after_s = 0.0
         self._look_due_s = 0.0
@@ -96,6 +99,7 @@ class Ownership:
         if isinstance(error, Unclear):
             shard.unclear = True
         elif isinstance(error, Fenced):
+            self._observer.fenced()
             self._lose(shard, "fenced")
         elif not isinstance(error, Unavailable | StoreFull):
             self._leave_alone(shard.number, str(error))
@@ -148,6 +152,7 @@ class Ownership:
         if watched is not None:
             shard.careful_left = TURN_COMMANDS_MAX
         self.shards[number] = shard
+        self._observer.acquired(now_s - started_s, takeover=watched is not None)
         log.info(
             "shard acquired",
             shard=number,
@@ -192,12 +197,14 @@ class Ownership:
             gone=tuple(shard.gone),
         )
         self._crash.passing("before-snapshot")
+        begun_s = self._monotonic()
         try:
             self.log.snapshot(snapshot, KEEP_OUT_MS)
         except LogError as error:
             self.failed(shard, error)
             return
         self._crash.passing("after-snapshot")
+        self._observer.snapshot(self._monotonic() - begun_s)
         shard.snapshot_id = shard.written.id
         shard.dirty.clear()
         shard.gone.clear()
@@ -214,6 +221,7 @@ class Ownership:
             self._lose(shard, f"unsettled: {type(error).__name__}")
             return
         if settled is None:
+            self._observer.fenced()
             self._lose(shard, "fenced")
             return
         settled.snapshot_due_s = shard.snapshot_due_s

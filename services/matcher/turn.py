@@ -41,6 +41,7 @@ from services.matcher.limits import (
     TURN_BYTES_MAX,
 )
 from services.matcher.lobby import CHANGES_LINE, lobby_line
+from services.matcher.observer import Answer
 from services.matcher.shard import InHand, Shard
 
 BYTES_USUAL: Final = 96
@@ -80,6 +81,7 @@ class Turn:
         self.crash = crash
         self.bytes = 0
         self.events = 0
+        self.answers: list[Answer] = []
         self.first_seqs: dict[str, int] = {}
         self.items: dict[str, list[Event | Note]] = {}
         self.dead: list[DeadLetter] = []
@@ -182,7 +184,9 @@ class Turn:
         if attempts >= ATTEMPTS_MAX:
             return None
         try:
-            return decide(table, command, self.now_ms, self.chance)
+            decision = decide(table, command, self.now_ms, self.chance)
+            self.answers.append((type(command), decision[1]))
+            return decision
         except Exception:
             log.exception("command failed", table=table.table, command=type(command).__name__)
             return None
@@ -197,7 +201,9 @@ class Turn:
             return
         table = Table(name)
         if name in shard.stopped:
-            self.tell(name, refuse(table, command, Rejection.TABLE_STOPPED))
+            answer = refuse(table, command, Rejection.TABLE_STOPPED)
+            self.answers.append((type(command), answer))
+            self.tell(name, answer)
             return
         decision = self.decided(table, command, attempts)
         if decision is None:

@@ -137,12 +137,14 @@ class Exchange:
                 "PIT_REDIS_URL": self.url,
                 "PIT_DATA": str(plan.data),
                 "PIT_BIND": plan.settings.bind,
+                "PIT_METRICS_BIND": plan.settings.metrics_bind,
                 "PIT_PORT_BASE": str(plan.port_base),
             }
         )
 
     def _child(self, name: str, arguments: list[str], environment: dict[str, str]) -> Child:
-        return Child(name, arguments, environment, self._logs)
+        port = str(self.plan.metrics_ports[name])
+        return Child(name, arguments, environment | {"PIT_METRICS_PORT": port}, self._logs)
 
     def _running(self) -> list[Child]:
         others = (self._gateway, self._archiver, self._bots)

@@ -12,6 +12,8 @@ from services.settings import Settings
 
 STORE_PORT = 79
 """Distance of the embedded server's port from the first."""
+METRICS_PORT = 90
+"""Of the gateway's metrics; archiver, bots and matchers follow in this order."""
 
 
 @value
@@ -42,6 +44,16 @@ class Plan:
     def store_port(self) -> int:
         return self.port_base + STORE_PORT
 
+    @property
+    def metrics_ports(self) -> dict[str, int]:
+        """By child."""
+        matchers = (f"matcher-{number}" for number in range(1, self.matchers + 1))
+        first = self.port_base + METRICS_PORT
+        return {
+            name: first + place
+            for place, name in enumerate(("gateway", "archiver", "bots", *matchers))
+        }
+
 
 def plan(
     *,
@@ -68,7 +80,7 @@ def plan(
     temporary = data is None and duration_s > 0 and not settings.redis_url
     if data is None:
         data = Path(tempfile.mkdtemp(prefix="pit-demo-")) if temporary else settings.data
-    return Plan(
+    settled = Plan(
         settings,
         data.absolute(),
         temporary,
@@ -83,6 +95,9 @@ def plan(
         matchers,
         kill_every_s,
     )
+    for name, port in settled.metrics_ports.items():
+        _check_port(settings.metrics_bind, port, f"metrics of {name}")
+    return settled
 
 
 def _check_rules(rules: str, seats: int) -> None:

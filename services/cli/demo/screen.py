@@ -78,7 +78,7 @@ class Screen:
     def draw(self, width: int, height: int) -> Group:
         bots = report.read(self._exchange.report_path)
         playing = [table for table in self._follower.tables.values() if not table.over]
-        shown = playing[: max(1, min(TABLES_SHOWN_MAX, height - 14))]
+        shown = playing[: max(1, min(TABLES_SHOWN_MAX, height - 15))]
         return Group(
             self._head(),
             self._tables(shown, bots, wide=width >= WIDE),
@@ -93,6 +93,8 @@ class Screen:
         head.append(f"gRPC   {plan.settings.bind}:{plan.gateway_port}", style="bold")
         head.append("   play with services.client, see its README\n")
         head.append(f"store  {self._exchange.url}   data {plan.data}\n")
+        ports = plan.metrics_ports.values()
+        head.append(f"scrape {plan.settings.metrics_bind}:{min(ports)} to {max(ports)}, /metrics\n")
         free = next((t for t in self._follower.tables.values() if not t.over and t.bots), None)
         if free is not None:
             head.append(f"free   tables/{free.name} seat {min(free.bots)}: ")

@@ -70,6 +70,7 @@ class Session:
         self._reset_reason = play_pb2.RESET_REASON_UNSPECIFIED
         self._effect_seq = 0
         self._effect_number = 0
+        self.effect_since_s = 0.0
         self._touched = False
         self._superseded = False
         self._still_follows = False
@@ -134,7 +135,7 @@ class Session:
             self._feed.remove(self)
             if self.attach and not self._superseded:
                 self._exchange.detach(self._table, self.seat, self.attach)
-        self._exchange.session_ended(self)
+        self._exchange.session_ended(self, refused.why.name if refused is not None else "")
         self._door.end(refused, last)
 
     @property
@@ -198,6 +199,7 @@ class Session:
                 self._held.append(command)
             else:
                 refused = Refused(Refusal.TOO_MANY_IN_FLIGHT, max=IN_FLIGHT_MAX)
+                self._exchange.observer.refused(refused.why.name)
                 self._put_other(play_pb2.Item(rejected=refused.rejected(command.number)))
             return
         number = command.number
@@ -205,15 +207,17 @@ class Session:
         try:
             wait_ms = exchange.spend(self.caller)
             if wait_ms:
+                exchange.observer.limited("command")
                 raise Refused(Refusal.RATE_LIMITED, retry_after_ms=wait_ms)
             self._numbers.admit(number)
             assert self._origin is not None
             packed = pack_command(seat_command(self._origin, command))
             exchange.submit(self._table, packed, _CommandReceipt(self, number))
         except Refused as refused:
+            exchange.observer.refused(refused.why.name)
             self._put_other(play_pb2.Item(rejected=refused.rejected(number)))
             return
-        self._numbers.sent(number)
+        self._numbers.sent(number, exchange.now_s())
         exchange.watch_acceptance(self, number)
 
     def _receive_refresh(self, refresh: play_pb2.RefreshAccess) -> None:
@@ -225,6 +229,7 @@ class Session:
 
     def _receive_ping(self, ping: play_pb2.StreamPing) -> None:
         if self._exchange.spend(self.caller):
+            self._exchange.observer.limited("ping")
             return
         server_us = int(self._exchange.wall_s() * _US_PER_S)
         pong = play_pb2.Pong(client_us=ping.client_us, server_us=server_us)
@@ -263,24 +268,31 @@ class Session:
 
     def _greet(self, note: Attached, feed: Feed) -> None:
         names = self._exchange.names
+        told = self._exchange.observer.attached
         resume, self._resume = self._resume, None
         reason, self._reset_reason = self._reset_reason, play_pb2.RESET_REASON_UNSPECIFIED
         if reason:
+            told("again", "gap" if reason == play_pb2.RESET_REASON_GAP else "history")
             self._put_other(reset_item(note, reason, names))
             return
         if resume is None:
+            told("fresh", "snapshot")
             self._put_other(attached_item(note, names, with_snapshot=True))
             return
         match standing(resume.epoch, resume.seq, note.shown.marks, note.shown.seq):
             case Standing.LEFT_IT:
+                told("resume", "history")
                 self._put_other(reset_item(note, play_pb2.RESET_REASON_HISTORY, names))
             case Standing.AHEAD:
+                told("resume", "diverged")
                 self._put_other(reset_item(note, play_pb2.RESET_REASON_DIVERGED, names))
             case Standing.ON_IT:
                 records = self._exchange.replay(self._table, resume.seq, note.shown.seq)
                 if records is None:
+                    told("resume", "gap")
                     self._put_other(reset_item(note, play_pb2.RESET_REASON_GAP, names))
                     return
+                told("resume", "replay")
                 self._put_other(attached_item(note, names, with_snapshot=False))
                 for record in records:
                     for item in feed.items(record, resume.seq, note.shown.seq, self):
@@ -288,6 +300,8 @@ class Session:
 
     def attach_refused(self, rejection: int) -> None:
         if self._state is State.ATTACHING:
+            kind = "again" if self.attach else "fresh" if self._resume is None else "resume"
+            self._exchange.observer.attached(kind, "refused")
             self.end(Refused.by_table(rejection, ()))
 
     def answered(self, note: Answered) -> None:
@@ -302,7 +316,7 @@ class Session:
                 self._numbers.refused(number, refused)
             self._put_other(play_pb2.Item(rejected=refused.rejected(number)))
             return
-        self._numbers.answered(number)
+        self.effect_since_s = self._numbers.answered(number)
         self._effect_seq = note.seq
         self._effect_number = number
         if not note.kept:
@@ -331,6 +345,7 @@ class Session:
             self._overflow()
 
     def _overflow(self) -> None:
+        self._exchange.observer.slow_reader()
         if self._outbox.overflow(self._exchange.now_s()):
             self.end(Refused(Refusal.SLOW_READER))
 
@@ -370,6 +385,7 @@ class Session:
             return
         full = isinstance(error, StoreFull)
         refused = Refused(Refusal.STORE_FULL if full else Refusal.TABLE_UNAVAILABLE)
+        self._exchange.observer.refused(refused.why.name)
         self._numbers.refused(number, refused)
         self._put_other(play_pb2.Item(rejected=refused.rejected(number)))
 
@@ -394,6 +410,7 @@ class Session:
             expected = self._state is State.NEW
             self.end(Refused(Refusal.ATTACH_EXPECTED if expected else Refusal.TABLE_UNAVAILABLE))
         elif not self._door.ready and now_s - self._blocked_since_s > SLOW_READER_S:
+            self._exchange.observer.slow_reader()
             self.end(Refused(Refusal.SLOW_READER))
         elif wall_s > self.caller.expires_s + EXPIRY_GRACE_S:
             self.end(Refused(Refusal.TOKEN_EXPIRED))
@@ -420,13 +437,20 @@ class Session:
             self._touched = True
             self._exchange.touched(self)
 
-    def flush(self, turn: wire.Turn) -> None:
+    def flush(self, turn: wire.Turn) -> int:
         """Send all that waits as one message, if the door can take one."""
         self._touched = False
-        if self._state is State.ENDED or not self._door.ready or not self._outbox:
-            return
+        items = len(self._outbox)
+        if self._state is State.ENDED or not self._door.ready or not items:
+            return 0
         self._last_sent_s = self._blocked_since_s = turn.now_s
         self._door.send(self._message(turn))
+        return items
+
+    @property
+    def waiting(self) -> int:
+        """Items that wait to be sent."""
+        return len(self._outbox)
 
     def _message(self, turn: wire.Turn) -> bytes:
         """All that waits, as one message."""

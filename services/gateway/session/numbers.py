@@ -16,11 +16,13 @@ class Numbers:
         self.next = 1
         self.in_flight: dict[int, bool] = {}
         """Number -> whether it is known to be in the table's log."""
+        self._since_s: dict[int, float] = {}
 
     def restart(self, last_number: int) -> None:
         """The table's word, on attaching."""
         self.next = last_number + 1
         self.in_flight.clear()
+        self._since_s.clear()
 
     def admit(self, number: int) -> None:
         """Raise `Refused` unless this number may be sent on: the next, or one used before."""
@@ -31,18 +33,21 @@ class Numbers:
         if number == self.next and len(self.in_flight) >= IN_FLIGHT_MAX:
             raise Refused(Refusal.TOO_MANY_IN_FLIGHT, max=IN_FLIGHT_MAX)
 
-    def sent(self, number: int) -> None:
+    def sent(self, number: int, now_s: float) -> None:
         self.in_flight[number] = False
+        self._since_s[number] = now_s
         self.next = max(self.next, number + 1)
 
-    def answered(self, number: int) -> None:
-        """The table has used the number up."""
+    def answered(self, number: int) -> float:
+        """The table has used the number up. When it was sent, 0 where that is not known."""
         self.in_flight.pop(number, None)
         self.next = max(self.next, number + 1)
+        return self._since_s.pop(number, 0.0)
 
     def refused(self, number: int, why: Refused) -> None:
         """Refused without being used up."""
         self.in_flight.pop(number, None)
+        self._since_s.pop(number, None)
         if why.why is Rejection.NUMBER_OUT_OF_RANGE:
             self.next = int(why.parameters["expected"])
         elif why.why is not Rejection.NUMBER_REUSED:

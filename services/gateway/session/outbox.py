@@ -20,8 +20,8 @@ class Outbox:
         self.stale = False
         """Items were dropped; nothing more is kept until `restart`."""
 
-    def __bool__(self) -> bool:
-        return bool(self._items)
+    def __len__(self) -> int:
+        return len(self._items)
 
     def put(self, item: bytes) -> None:
         if not self.stale:

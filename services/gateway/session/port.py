@@ -6,6 +6,7 @@ from typing import Protocol
 from engine.events import Answered, Attached, Record
 from engine.rejections import Rejection
 from services.gateway.errors import Refused
+from services.gateway.observer import Observer
 from services.gateway.session.limits import Profile
 from services.gateway.session.roles import Caller, SeatClaim
 from services.gateway.wire import Turn
@@ -38,6 +39,8 @@ class Viewer(Protocol):
     generation: int
     bot: bool
     stream: bytes
+    effect_since_s: float
+    """When the command was sent that caused the event; 0 where that is not known."""
 
     def own_number(self, seq: int) -> int:
         """The viewer's own command that caused event `seq`; 0 for none. Asked once an event."""
@@ -93,6 +96,7 @@ class Exchange(Protocol):
     name: str
     shards: int
     names: Mapping[str, str]
+    observer: Observer
 
     @property
     def tokens(self) -> Tokens: ...
@@ -131,7 +135,8 @@ class Exchange(Protocol):
 
     def expiry_raised(self, caller: Caller) -> None: ...
 
-    def session_ended(self, session: "Ending") -> None: ...
+    def session_ended(self, session: "Ending", reason: str) -> None:
+        """`reason` is empty where the client ended it."""
 
     def profile(self, caller: Caller) -> Profile: ...
 
@@ -149,7 +154,8 @@ class Ending(Protocol):
 
 
 class Flushed(Protocol):
-    def flush(self, turn: Turn) -> None: ...
+    def flush(self, turn: Turn) -> int:
+        """Send what waits; how many items that was."""
 
 
 class Expiring(Protocol):

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import secrets
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ import structlog
 from google.protobuf.message import DecodeError, Message
 
 from services.gateway.errors import Refusal, Refused
+from services.gateway.observer import MethodName, Observer
 from services.gateway.session.port import Tokens
 from services.gateway.session.roles import Caller
 from services.log.port import LogError, StoreFull
@@ -25,6 +27,9 @@ CLIENT_MIN: Final = (0, 1, 0)
 AUTHORIZATION_CHARACTERS_MAX: Final = 4_096
 _CLIENT: Final = re.compile(r"[A-Za-z0-9._-]{1,40}/(\d{1,4})\.(\d{1,4})\.(\d{1,4})")
 _CODES: Final = {code.value[0]: code for code in grpc.StatusCode}
+
+_OK: Final = 0
+_CANCELLED: Final = 1
 
 Context = grpc.aio.ServicerContext[Any, Any]
 Handler = Callable[[Any, Context], Awaitable[Any]]
@@ -55,6 +60,31 @@ def guarded(handler: Handler) -> Handler:
             await abort(context, Refused(Refusal.INTERNAL, ref=reference))
 
     return handle
+
+
+def observed(handler: Handler, method: MethodName, observer: Observer) -> Handler:
+    """Count the calls of a method, and with what status they end."""
+
+    async def handle(requests: Any, context: Context) -> Any:
+        begun_s = time.monotonic()
+        observer.call_began(method)
+        code = _CANCELLED
+        try:
+            answer = await handler(requests, context)
+            code = _OK
+            return answer
+        except grpc.aio.AbortError:
+            code = _number_of(context.code())
+            raise
+        finally:
+            observer.call_ended(method, code, time.monotonic() - begun_s)
+
+    return handle
+
+
+def _number_of(code: grpc.StatusCode | int) -> int:
+    """The library gives back what it was given, or its number."""
+    return int(code if isinstance(code, int) else code.value[0])
 
 
 def check_deadline(context: Context) -> None:

@@ -14,12 +14,14 @@ from services.gateway.doors.grpc_aio.guard import (
     check_client,
     check_deadline,
     guarded,
+    observed,
     read_one,
 )
 from services.gateway.doors.grpc_aio.play import PlayCall
 from services.gateway.errors import Refusal, Refused
 from services.gateway.gateway import Gateway
-from services.gateway.methods import Method, NotYet, Open, Play, Stream, Unary, methods_of
+from services.gateway.methods import METHODS, Method, NotYet, Open, Play, Stream, Unary, methods_of
+from services.gateway.observer import MethodName
 
 RECEIVE_BYTES_MAX: Final = 16 * 1024
 """The largest request, a Create with every switch, has about 600 bytes."""
@@ -86,9 +88,10 @@ class GrpcDoor:
 
     def _register(self, methods: dict[str, Method]) -> None:
         by_service: dict[str, dict[str, grpc.RpcMethodHandler[Any, Any]]] = defaultdict(dict)
+        names = {f"/{service}/{name}": (kind, service, name) for kind, service, name in METHODS}
         for path, method in methods.items():
             _, service, name = path.split("/")
-            by_service[service][name] = self._handler(method)
+            by_service[service][name] = self._handler(method, names[path])
         self._server.add_generic_rpc_handlers(
             tuple(
                 grpc.method_handlers_generic_handler(service, handlers)
@@ -98,19 +101,23 @@ class GrpcDoor:
         self._services += by_service
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
 
-    def _handler(self, method: Method) -> "grpc.RpcMethodHandler[Any, Any]":
+    def _handler(self, method: Method, name: MethodName) -> "grpc.RpcMethodHandler[Any, Any]":
         """Unary methods are served as request streams, so that no slot waits for a body unseen."""
+
+        def served(handler: Handler) -> Handler:
+            return observed(guarded(handler), name, self._gateway.observer)
+
         match method:
             case Unary() | Open():
-                return grpc.stream_unary_rpc_method_handler(guarded(self._unary(method)))
+                return grpc.stream_unary_rpc_method_handler(served(self._unary(method)))
             case Stream():
-                return grpc.stream_stream_rpc_method_handler(guarded(self._stream(method)))
+                return grpc.stream_stream_rpc_method_handler(served(self._stream(method)))
             case Play():
-                return grpc.stream_stream_rpc_method_handler(guarded(self._play))
+                return grpc.stream_stream_rpc_method_handler(served(self._play))
             case NotYet(streams_responses=True):
-                return grpc.stream_stream_rpc_method_handler(guarded(self._not_yet))
+                return grpc.stream_stream_rpc_method_handler(served(self._not_yet))
             case NotYet():
-                return grpc.stream_unary_rpc_method_handler(guarded(self._not_yet))
+                return grpc.stream_unary_rpc_method_handler(served(self._not_yet))
 
     def _unary(self, method: Unary | Open) -> Handler:
         async def handle(_: Any, context: Context) -> bytes:
@@ -122,6 +129,7 @@ class GrpcDoor:
             caller = caller_of(context, self._gateway.tokens)
             wait_ms = self._gateway.spend(caller)
             if wait_ms:
+                self._gateway.observer.limited("method")
                 raise Refused(Refusal.RATE_LIMITED, retry_after_ms=wait_ms)
             request = await read_one(context, method.request)
             return (await method.answer(caller, request)).SerializeToString()

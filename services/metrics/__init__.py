@@ -1,0 +1,1 @@
+"""What every process tells Prometheus. The names are declared in `catalogue`, and only there."""

@@ -1,0 +1,115 @@
+"""Counters and histograms for paths on which a microsecond counts.
+
+They are plain Python numbers until somebody scrapes; only then do prometheus-client's families
+come into being. An event costs one addition to a dictionary (0.1 us; a cached child of the
+library 0.35 us, its histogram 1.5 us). Written by one thread, read by the scraping one: a scrape
+may see a histogram's sum one observation ahead of its buckets, never a torn number.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.registry import Collector, CollectorRegistry
+
+SECONDS: Final = (
+    *(0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.035, 0.05),
+    *(0.075, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 5.0),
+)
+"""Upper edges of everything that takes time; the goals for trades lie on edges."""
+AMOUNTS: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
+
+Labels = tuple[str, ...]
+
+
+class Counts(Collector):
+    """A counter. `counts[key] += n` on the path; `labels_of(key)` when it is scraped.
+
+    Several keys may have the same labels: their counts are then added up. All of `known` are
+    shown from the start, at 0.
+    """
+
+    def __init__(
+        self,
+        registry: CollectorRegistry,
+        name: str,
+        help_text: str,
+        labels: Labels = (),
+        known: Iterable[Labels] = ((),),
+        labels_of: Callable[[Any], Labels | None] = lambda key: key,
+        counts: defaultdict[Any, int] | None = None,
+    ) -> None:
+        self.counts: defaultdict[Any, int] = defaultdict(int) if counts is None else counts
+        self._name = name
+        self._help = help_text
+        self._labels = labels
+        self._known = tuple(known)
+        self._labels_of = labels_of
+        registry.register(self)
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        totals = dict.fromkeys(self._known, 0)
+        for key, count in tuple(self.counts.items()):
+            labels = self._labels_of(key)
+            if labels is not None:
+                totals[labels] = totals.get(labels, 0) + count
+        family = CounterMetricFamily(self._name, self._help, labels=self._labels)
+        for labels, total in totals.items():
+            family.add_metric(labels, total)
+        yield family
+
+
+class Spread:
+    """One histogram: how often a value fell between two edges."""
+
+    __slots__ = ("_counts", "_edges", "_sum")
+
+    def __init__(self, edges: Sequence[float]) -> None:
+        self._edges = edges
+        self._counts = [0] * (len(edges) + 1)
+        self._sum = 0.0
+
+    def observe(self, value: float) -> None:
+        self._counts[bisect_left(self._edges, value)] += 1
+        self._sum += value
+
+    def buckets(self) -> tuple[list[tuple[str, float]], float]:
+        """Cumulative counts by upper edge, and the sum."""
+        found: list[tuple[str, float]] = []
+        below = 0
+        for edge, count in zip((*self._edges, float("inf")), tuple(self._counts), strict=True):
+            below += count
+            found.append(("+Inf" if edge == float("inf") else str(edge), float(below)))
+        return found, self._sum
+
+
+class Histogram(Collector):
+    """A histogram, with at most one label; `spread` is the one without a label."""
+
+    def __init__(
+        self,
+        registry: CollectorRegistry,
+        name: str,
+        help_text: str,
+        edges: Sequence[float] = SECONDS,
+        labels: Labels = (),
+        known: Iterable[Labels] = ((),),
+    ) -> None:
+        self.spreads: Mapping[Labels, Spread] = {each: Spread(edges) for each in known}
+        self._name = name
+        self._help = help_text
+        self._labels = labels
+        registry.register(self)
+
+    @property
+    def spread(self) -> Spread:
+        return self.spreads[()]
+
+    def collect(self) -> Iterator[HistogramMetricFamily]:
+        family = HistogramMetricFamily(self._name, self._help, labels=self._labels)
+        for labels, spread in self.spreads.items():
+            buckets, total = spread.buckets()
+            family.add_metric(labels, buckets, total)
+        yield family

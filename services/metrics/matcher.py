@@ -1,0 +1,223 @@
+"""The matcher's figures. `MatcherMetrics` is a `services.matcher.observer.Observer`."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, Final, get_args
+
+from prometheus_client import CollectorRegistry, Gauge
+
+from engine.commands import Command, RequestCommand, SeatCommand
+from engine.events import Event, Note, Traded
+from engine.rejections import Rejection
+from engine.shown import Phase
+from engine.table import Table
+from services.log.port import DeadLetter
+from services.log.schema import REASONS
+from services.metrics.lean import AMOUNTS, Counts, Histogram
+from services.metrics.process import Exposed
+from services.metrics.store import StoreFigures
+from services.settings import Settings
+
+OWNERS: Final = frozenset({"Tick", "GatewayLost", "StartDue"})
+"""Commands that owners give themselves."""
+DEAD_REASONS: Final = (*REASONS, "wrong shard", "undecided")
+TRADE_SIZES: Final = (1, 2, 3, 4)
+
+
+def _kinds(union: Any) -> Iterator[type]:
+    for kind in get_args(union):
+        yield from kind.__subclasses__() if kind in {SeatCommand, RequestCommand} else (kind,)
+
+
+COMMANDS: Final = tuple(kind for kind in _kinds(Command) if kind.__name__ not in OWNERS)
+EVENTS: Final[frozenset[type]] = frozenset(get_args(Event))
+
+Answer = tuple[type, Note | None]
+"""Kind of a command, and what it was answered."""
+
+
+class MatcherMetrics:
+    """Everything `pit_*` that a matcher tells, and where it is counted."""
+
+    def __init__(self, shards: int, wall: Callable[[], float] = time.time) -> None:
+        self._exposed = Exposed()
+        self._shards = shards
+        self._wall = wall
+        self.registry = registry = self._exposed.registry
+        self._count_commands(registry)
+        self._count_events(registry)
+        self._time(registry)
+        self._count_ownership(registry)
+        self._show_state(registry, shards)
+
+    def serve(self, settings: Settings, owned: Container[int]) -> None:
+        """Answer scrapes; of all matchers the owner of shard 0 tells of the server.
+
+        Raises `SettingsProblem`.
+        """
+        StoreFigures(self.registry, settings.redis_url, self._shards, lambda: 0 in owned)
+        self._exposed.serve(settings)
+
+    # ---------------------------------------------------------------- the catalogue
+
+    def _count_commands(self, registry: CollectorRegistry) -> None:
+        self._answers = Counts(
+            registry,
+            "pit_commands_total",
+            "Commands decided, by kind and outcome.",
+            ("command", "outcome"),
+            [(kind.__name__, outcome) for kind in COMMANDS for outcome in ("accepted", "refused")],
+            lambda key: (key[0].__name__, "refused" if key[1] else "accepted"),
+        ).counts
+        Counts(
+            registry,
+            "pit_rejections_total",
+            "Commands the rules or the table's state did not allow, by reason.",
+            ("reason",),
+            [(each.name,) for each in Rejection],
+            lambda key: (Rejection(key[1]).name,) if key[1] else None,
+            self._answers,
+        )
+        self._dead_letters = Counts(
+            registry,
+            "pit_dead_letters_total",
+            "Commands set aside because they could not be read or decided.",
+            ("reason",),
+            [(reason,) for reason in DEAD_REASONS],
+        ).counts
+
+    def _count_events(self, registry: CollectorRegistry) -> None:
+        self._items = Counts(
+            registry,
+            "pit_events_total",
+            "Events written to the log, by kind.",
+            ("event",),
+            [(kind.__name__,) for kind in get_args(Event)],
+            lambda kind: (kind.__name__,) if kind in EVENTS else None,
+        ).counts
+        self._trades = Counts(
+            registry,
+            "pit_trades_total",
+            "Trades, by the number of cards each side gave.",
+            ("size",),
+            [(str(size),) for size in TRADE_SIZES],
+            lambda size: (str(size),),
+        ).counts
+
+    def _time(self, registry: CollectorRegistry) -> None:
+        self._turn_seconds = Histogram(
+            registry, "pit_turn_seconds", "Length of one turn of one shard."
+        ).spread
+        self._turn_commands = Histogram(
+            registry, "pit_turn_commands", "Commands decided in one turn of one shard.", AMOUNTS
+        ).spread
+        stages = Histogram(
+            registry,
+            "pit_stage_seconds",
+            "Time in one stage of a command's way, observed once a turn.",
+            labels=("stage",),
+            known=[("queue",), ("decide",), ("commit",)],
+        ).spreads
+        self._queued, self._decide = stages["queue",], stages["decide",]
+        self._commit = stages["commit",]
+        self._snapshot = Histogram(
+            registry, "pit_snapshot_seconds", "Writing one shard's snapshot."
+        ).spread
+        self._recovery = Histogram(
+            registry, "pit_recovery_seconds", "From acquiring a shard until it can play."
+        ).spread
+
+    def _count_ownership(self, registry: CollectorRegistry) -> None:
+        self._takeovers = Counts(
+            registry,
+            "pit_shard_takeovers_total",
+            "Shards taken whose owner had not handed them over.",
+        ).counts
+        self._fenced = Counts(
+            registry, "pit_fenced_total", "Shards lost because another owner was found there."
+        ).counts
+
+    def _show_state(self, registry: CollectorRegistry, shards: int) -> None:
+        def by_shard(name: str, text: str) -> list[Any]:
+            gauge = Gauge(name, text, ("shard",), registry=registry)
+            return [gauge.labels(f"{number:02d}") for number in range(shards)]
+
+        self._owned = by_shard("pit_shard_owned", "1 where this matcher owns the shard.")
+        self._lag_entries = by_shard(
+            "pit_shard_lag_entries", "Entries read and not yet decided; more may wait unread."
+        )
+        self._lag_seconds = by_shard(
+            "pit_shard_lag_seconds",
+            "Longest wait of a command before its turn, since the figure was last renewed.",
+        )
+        self._longest_s = [0.0] * shards
+        tables = Gauge("pit_tables", "Tables held, by phase.", ("phase",), registry=registry)
+        self._tables = {phase: tables.labels(phase.name) for phase in Phase if phase}
+        self._open_offers = Gauge("pit_open_offers", "Offers open now.", registry=registry)
+
+    # ---------------------------------------------------------------- what is observed
+
+    def turn(
+        self,
+        shard: int,
+        answers: Sequence[Answer],
+        items: Mapping[str, Sequence[Event | Note]],
+        dead: Sequence[DeadLetter],
+        *,
+        took_s: float,
+        oldest: str,
+    ) -> None:
+        """A turn is decided. `oldest`: the first in entry in it, or empty."""
+        counts = self._answers
+        for kind, note in answers:
+            counts[kind, getattr(note, "rejection", 0)] += 1
+        happened = Counter(map(type, chain.from_iterable(items.values())))
+        for kind, number in happened.items():
+            self._items[kind] += number
+        if Traded in happened:
+            for item in chain.from_iterable(items.values()):
+                if type(item) is Traded:
+                    self._trades[item.size] += 1
+        for letter in dead:
+            self._dead_letters[letter.reason,] += 1
+        self._turn_seconds.observe(took_s)
+        if answers:
+            self._turn_commands.observe(len(answers))
+            self._decide.observe(took_s)
+        if oldest:
+            # An entry's id begins with the server's clock; ours may be a little behind it.
+            waited_s = max(0.0, self._wall() - took_s - int(oldest.partition("-")[0]) / 1000)
+            self._queued.observe(waited_s)
+            self._longest_s[shard] = max(self._longest_s[shard], waited_s)
+
+    def committed(self, took_s: float) -> None:
+        self._commit.observe(took_s)
+
+    def acquired(self, took_s: float, *, takeover: bool) -> None:
+        self._recovery.observe(took_s)
+        self._takeovers[()] += takeover
+
+    def fenced(self) -> None:
+        self._fenced[()] += 1
+
+    def snapshot(self, took_s: float) -> None:
+        self._snapshot.observe(took_s)
+
+    def state(self, waiting: Mapping[int, int], tables: Iterable[Table]) -> None:
+        """Now and then: entries that wait, by owned shard, and all tables."""
+        for shard, owned in enumerate(self._owned):
+            owned.set(shard in waiting)
+            self._lag_entries[shard].set(waiting.get(shard, 0))
+            self._lag_seconds[shard].set(self._longest_s[shard])
+            self._longest_s[shard] = 0.0
+        phases: Counter[Phase] = Counter()
+        offers = 0
+        for table in tables:
+            phases[Phase(table.phase)] += 1
+            if table.phase == Phase.OPEN:
+                offers += sum(seat.offer_size > 0 for seat in table.seats)
+        for phase, gauge in self._tables.items():
+            gauge.set(phases[phase])
+        self._open_offers.set(offers)
