@@ -13,6 +13,7 @@ from engine.commands import NOBODY, AbsentPolicy, Command, Purpose, Visibility
 from engine.events import Corner, Cornered, Event
 from engine.rules import PRESETS, NextDealer, Rules, VoidPenalty
 from engine.shown import Phase
+from support.office import Office
 from support.rigging import Plan, hands_near, some_plan
 from support.twin import timers
 from support.twin.cards import BEAR, BULL, Cards, corner_in, lane_names, to_packed
@@ -36,6 +37,7 @@ class Play:
         self.kinds = dict.fromkeys(Corner, 0)
         """Corners rung so far, so that the rare kinds are planned as often as others."""
         self.wrong = Wrong(self)
+        self.office = Office(self)
         self.new_table()
 
     def new_table(self) -> None:
@@ -61,6 +63,7 @@ class Play:
         self.bots = pick.random() < 0.7
         self.for_bots = self.bots and pick.random() < 0.1
         self.people = [f"p{self.tables}-{number}" for number in range(self.seats + 2)]
+        self.start_at_s = pick.choice([0] * 9 + [1_700_000_000])
         self.unrest = pick.choice([0.0, 0.02, 0.1])
         """How often streams break and people wander off."""
         self.plan: Plan | None = None
@@ -128,6 +131,10 @@ class Play:
             return commands.Tick()
         if pick.randrange(WRONG_IN) == 0:
             return self.wrong.command()
+        if self.twin.frozen_at_ms and pick.random() < 0.15:
+            return commands.Unfreeze(self.request(), pick.getrandbits(60), "", "ann")
+        if pick.random() < 0.01 and self.twin.chairs:
+            return self.office.command()
         if pick.random() < self.unrest:
             return self.restless()
         return {
@@ -185,6 +192,7 @@ class Play:
             bots=self.bots,
             for_bots=self.for_bots,
             invite_hash=INVITE if self.visibility == Visibility.PRIVATE else b"",
+            start_at_s=self.start_at_s,
         )
 
     def before_the_start(self) -> Command:
@@ -194,11 +202,14 @@ class Play:
         chairs = self.twin.chairs
         free = [seat for seat, chair in enumerate(chairs) if not chair.person]
         enough = self.seats - len(free) >= self.rules.seats_min
+        if self.twin.start_at_s and (not free or pick.random() < 0.05):
+            return commands.StartDue()
         if self.for_bots or (not self.full and enough) or pick.random() < 0.03:
             return commands.Start(self.request(), pick.getrandbits(60), self.twin.owner)
-        if free:
-            seated = {chair.person for chair in chairs}
-            person = pick.choice([person for person in self.people if person not in seated])
+        seated = {chair.person for chair in chairs}.union(self.twin.removed)
+        others = [person for person in self.people if person not in seated]
+        if free and others:
+            person = pick.choice(others)
             return self.join(person, pick.choice([NOBODY, pick.choice(free)]))
         away = [seat for seat, chair in enumerate(chairs) if not chair.connected]
         if away:

@@ -225,6 +225,14 @@ class Wrong:
         person = self.play.random.choice([self.play.people[1], self.play.twin.owner])
         return commands.Start(self.play.request(), self.content(), person)
 
+    def with_somebody_who_was_removed(self) -> Command | None:
+        removed = self.play.twin.removed
+        return self.play.join(self.play.random.choice(removed), NOBODY) if removed else None
+
+    def with_a_word_from_the_office(self) -> Command | None:
+        office = self.play.random.random() < 0.2 and self.play.twin.chairs
+        return self.play.office.command() if office else None
+
     def with_readiness_out_of_season(self) -> Command | None:
         return self.ready(self.play.random.choice(list(Purpose)))
 

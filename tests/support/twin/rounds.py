@@ -192,7 +192,7 @@ def next_dealer(twin: Twin) -> int | None:
     """Who deals now; `None` where the first deal draws it."""
     if twin.round == 0:
         return None
-    if twin.voids_running:
+    if twin.last_winner == NOBODY:
         return twin.dealer
     if twin.rules.next_dealer == NextDealer.WINNER:
         return twin.last_winner
@@ -227,7 +227,8 @@ def ring_bell(twin: Twin, command: RingBell, now_ms: int, chance: Chance) -> Non
     names = [name for name, _ in DECKS[twin.rules.deck]]
     if not 0 <= command.commodity < len(names):
         raise Refused(Rejection.NO_SUCH_COMMODITY)
-    if twin.phase in (Phase.BETWEEN, Phase.ENDED) and command.round == twin.round:
+    over = twin.phase in (Phase.BETWEEN, Phase.ENDED) and not twin.frozen_at_ms
+    if over and command.round == twin.round:
         raise Refused(Rejection.ROUND_OVER, late_by_ms(twin, command, now_ms))
     check_round_is_open(twin, command, now_ms)
     chair = twin.chairs[command.seat]
