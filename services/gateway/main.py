@@ -70,7 +70,9 @@ async def _serve(settings: Settings, name: str, tokens: SignedTokens) -> int:
         # A new name for every start: streams of an earlier one of this name are lost.
         unique = f"{name}.{secrets.token_hex(3)}"
         people = PROFILES[settings.profile]
-        metrics = _metrics(settings) if settings.metrics_port else None
+        metrics = new_metrics() if settings.metrics_port else None
+        if metrics:
+            metrics.serve(settings)
         observer = metrics or UNOBSERVED
         gateway = Gateway(log_port, store, tokens, unique, meta.shards, people, observer=observer)
         watching = asyncio.create_task(_watch_loop(metrics)) if metrics else None
@@ -90,11 +92,10 @@ async def _serve(settings: Settings, name: str, tokens: SignedTokens) -> int:
         await store.close()
 
 
-def _metrics(settings: Settings) -> GatewayMetrics:
+def new_metrics() -> GatewayMetrics:
+    """The gateway's figures, at 0."""
     ends = [each.name for kind in (Refusal, Rejection) for each in kind]
-    metrics = GatewayMetrics([role.value for role in Role], ends, METHODS)
-    metrics.serve(settings)
-    return metrics
+    return GatewayMetrics([role.value for role in Role], ends, METHODS)
 
 
 async def _watch_loop(metrics: GatewayMetrics) -> None:

@@ -3,6 +3,7 @@
 They are asked for on a connection and a thread of the scrape's own, so no turn waits for them.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -64,7 +65,9 @@ class StoreFigures(Collector):
         try:
             server = SyncConnection(self._url)
             try:
+                begun_s = time.monotonic()
                 info = server_info(server)
+                took_s = time.monotonic() - begun_s
                 lengths = self._lengths(server)
             finally:
                 server.close()
@@ -74,6 +77,9 @@ class StoreFigures(Collector):
             return
         up.add_metric((), 1)
         yield up
+        yield GaugeMetricFamily(
+            "pit_redis_answer_seconds", "How long the server took to answer INFO.", value=took_s
+        )
         yield lengths
         yield from families(info)
 
