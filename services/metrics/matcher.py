@@ -8,6 +8,7 @@ from typing import Any, Final, get_args
 
 from prometheus_client import CollectorRegistry, Gauge
 
+from engine.cards import LOT_MAX
 from engine.commands import Command, RequestCommand, SeatCommand
 from engine.events import Event, Note, Traded
 from engine.rejections import Rejection
@@ -23,7 +24,6 @@ from services.settings import Settings
 OWNERS: Final = frozenset({"Tick", "GatewayLost", "StartDue"})
 """Commands that owners give themselves."""
 DEAD_REASONS: Final = (*REASONS, "wrong shard", "undecided")
-TRADE_SIZES: Final = (1, 2, 3, 4)
 
 
 def _kinds(union: Any) -> Iterator[type]:
@@ -102,7 +102,7 @@ class MatcherMetrics:
             "pit_trades_total",
             "Trades, by the number of cards each side gave.",
             ("size",),
-            [(str(size),) for size in TRADE_SIZES],
+            [(str(size),) for size in range(1, LOT_MAX + 1)],
             lambda size: (str(size),),
         ).counts
 

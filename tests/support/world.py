@@ -7,6 +7,7 @@ from engine.state import digest
 from services.log.memory import MemoryOwnerLog, MemoryReaderLog, MemoryStore
 from services.matcher.crash import CrashPoints
 from services.matcher.matcher import Matcher
+from services.matcher.observer import UNOBSERVED, Observer
 from support.conductor import Conductor
 from support.pipes import MemoryPipe, whole_out
 from support.witness import Account, bear_witness
@@ -36,7 +37,7 @@ class World:
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds
 
-    def matcher(self, name: str = "m1") -> Matcher:
+    def matcher(self, name: str = "m1", observer: Observer = UNOBSERVED) -> Matcher:
         return Matcher(
             MemoryOwnerLog(self.store),
             name,
@@ -44,6 +45,7 @@ class World:
             sleep=self.sleep,
             chance=self.random.randbytes,
             crash=CrashPoints(),
+            observer=observer,
         )
 
     def owner(self, name: str = "m1") -> Matcher:
