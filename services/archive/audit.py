@@ -7,7 +7,15 @@ event, and by the plain `Ledger`. Nothing of a counter, a snapshot or a running 
 from collections.abc import Iterator
 
 from engine.check import check
-from engine.events import Answered, Event, GameEnded, Note, Record, RequestAnswered
+from engine.events import (
+    Answered,
+    Event,
+    GameEnded,
+    Note,
+    Record,
+    RequestAnswered,
+    ScoreAdjusted,
+)
 from engine.evolve import evolve
 from engine.state import Table
 from engine.value import value
@@ -41,7 +49,7 @@ def audit(game: Game) -> Verdict:
     finished_at: int | None = None
     for number, kept in enumerate(game.records):
         findings.extend(replay.take(kept.out_id, kept.now_ms, kept.record))
-        if replay.finished and finished_at is None:
+        if replay.results_changed:
             finished_at = number
         if replay.stuck or len(findings) >= FINDINGS_MAX:
             break
@@ -63,6 +71,8 @@ class _Replay:
         self.table = Table(name)
         self.ledger = Ledger()
         self.finished = False
+        self.results_changed = False
+        """Whether the record taken last brought the game's results, or corrected them."""
         self.stuck = False
         self._now_ms = 0
         self._numbers: dict[tuple[int, bool, int], int] = {}
@@ -70,6 +80,7 @@ class _Replay:
 
     def take(self, out_id: str, now_ms: int, packed: bytes) -> Iterator[Finding]:
         """Findings in one record; `stuck` is set where no later one could be understood."""
+        self.results_changed = False
         try:
             record = unpack_record(self.table.table, packed)
         except Undecodable as error:
@@ -101,6 +112,8 @@ class _Replay:
             else:
                 yield from self.ledger.check(item, self._now_ms)
                 self.finished |= isinstance(item, GameEnded)
+                if self.finished and isinstance(item, GameEnded | ScoreAdjusted):
+                    self.results_changed = True
                 evolve(self.table, item)
                 check(self.table)
         except Exception as error:

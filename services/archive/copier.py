@@ -10,7 +10,7 @@ from collections import deque
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from engine.events import Event, GameEnded, Note, TableClosed
+from engine.events import Event, GameEnded, Note, ScoreAdjusted, TableClosed
 from services.archive import frames
 from services.archive.frames import Digest, Frame, Head, Kept, Seal, Spoiled, Torn, Undone, id_order
 from services.archive.passing import changes_nothing
@@ -135,7 +135,7 @@ class ShardCopier:
             self._put(name, game, Spoiled(entry.id))
             return
         self._put(name, game, Kept(entry.id, entry.now_ms, chunk.body))
-        if any(isinstance(item, GameEnded | TableClosed) for item in items):
+        if any(isinstance(item, GameEnded | ScoreAdjusted | TableClosed) for item in items):
             self._put_packed(name, frames.pack(game.digest.seal(self._key)))
         if any(isinstance(item, TableClosed) for item in items):
             del self._games[name]

@@ -14,7 +14,7 @@ from engine import events
 from engine.cards import BEAR, BULL, DECKS, LOT_MAX, counts
 from engine.commands import NOBODY, Purpose
 from engine.deal import deal
-from engine.events import End, Event, Why
+from engine.events import Absence, End, Event, Why
 from engine.rules import NextDealer, Rules, VoidPenalty
 from engine.value import value
 from services.archive import scores
@@ -68,6 +68,10 @@ class Ledger:
         self.playing: list[int] = []
         self.tied: tuple[int, ...] = ()
         """Seats of a round of sudden death."""
+        self.frozen_at_ms = 0
+        self.ended = False
+        self.cut_short = False
+        """Whether a round was void before its time: only the game's end explains that."""
 
     def check(self, event: Event, now_ms: int) -> Iterator[Finding]:
         """Findings about `event`, the next one of the game; it is booked by the end.
@@ -80,6 +84,12 @@ class Ledger:
         if self.rules is None and not isinstance(event, events.TableOpened):
             yield self._finding("order", "comes before the table was opened")
             return
+        if self.cut_short:
+            self.cut_short = False
+            if not isinstance(event, events.GameEnded) or event.end not in _BREAKS_OFF:
+                yield self._finding("order", "the round was void before its time")
+        if self.frozen_at_ms and _needs_time(event):
+            yield self._finding("order", "happens while the table's time stands still")
         booking = _BOOKINGS.get(type(event))
         if booking is not None:
             yield from booking(self, event)
@@ -268,15 +278,20 @@ class Ledger:
 
     def _void(self, event: events.RoundVoid) -> Iterator[Finding]:
         rules = self._rules()
+        if bool(event.operator) != bool(event.reason):
+            yield self._finding("order", "a round is voided without a reason, or by nobody")
+        self.dealer_next = self.dealer
+        if event.operator:
+            yield from self._totals_differ(event, self.scores)
+            yield from self._round_over(event)
+            return
         fine = rules.idle_fine if rules.void_penalty == VoidPenalty.IDLE else 0
         fined = [scores.total(rules, score, -fine) for score in self.scores]
         choices = zip(event.totals, self.scores, fined, strict=False)
         if not all(after in (before, lower) for after, before, lower in choices):
             yield self._finding("score", f"a void round cannot bring {event.deltas}")
         yield from self._totals_differ(event, list(event.totals))
-        if event.at_ms < self.round_ends_at_ms:
-            yield self._finding("order", "the round is void before its time")
-        self.dealer_next = self.dealer
+        self.cut_short = not self.open or event.at_ms < self.round_ends_at_ms
         yield from self._round_over(event)
 
     def _totals_differ(
@@ -311,15 +326,84 @@ class Ledger:
             for place, score in zip(event.places, self.scores, strict=True)
         ):
             yield self._finding("score", "the winner has not reached the target")
+        self.ended = True
+        yield from self._places_differ(event.places)
+
+    def _places_differ(self, places: tuple[int, ...]) -> Iterator[Finding]:
         for seat, other in permutations(self.playing, 2):
             if {seat, other} & set(self.tied):
                 continue
-            if self.scores[seat] > self.scores[other] and event.places[seat] >= event.places[other]:
+            if self.scores[seat] > self.scores[other] and places[seat] >= places[other]:
                 yield self._finding("score", f"seat {seat} is placed behind seat {other}")
+
+    # ------------------------------------------------------------------ operators
+
+    def _adjusted(self, event: events.ScoreAdjusted) -> Iterator[Finding]:
+        if not event.operator or not event.reason:
+            yield self._finding("order", "a score is corrected without a reason, or by nobody")
+        if not 0 <= event.seat < len(self.scores):
+            yield self._finding("score", f"there is no seat {event.seat} to correct")
+            return
+        before = self.scores[event.seat]
+        self._book(event.seat, event.delta)
+        if (before + event.delta, list(event.totals)) != (self.scores[event.seat], self.scores):
+            shown = list(event.totals)
+            yield self._finding("score", f"corrected to {shown}, should be {self.scores}")
+        if len(event.places) != (len(self.scores) if self.ended else 0):
+            yield self._finding("score", "places are told of a game that has none, or not told")
+        elif self.ended:
+            yield from self._places_differ(event.places)
+
+    def _frozen(self, event: events.Frozen) -> Iterator[Finding]:
+        if self.frozen_at_ms:
+            yield self._finding("order", "the table is frozen a second time")
+        if not event.operator or not event.reason:
+            yield self._finding("order", "the table is frozen without a reason, or by nobody")
+        self.frozen_at_ms = event.at_ms
+
+    def _thawed(self, event: events.Thawed) -> Iterator[Finding]:
+        """Every deadline keeps what remains of it: no more, no less."""
+        stood_ms = event.at_ms - self.frozen_at_ms if self.frozen_at_ms else 0
+        if event.frozen_ms != stood_ms:
+            said = f"{event.frozen_ms} ms"
+            yield self._finding("order", f"time stood still for {said}, should be {stood_ms}")
+        self.frozen_at_ms = 0
+        self.opens_at_ms += stood_ms
+        self.round_ends_at_ms += stood_ms
+        for seat, offer in self.offers.items():
+            if offer.ends_at_ms:
+                later_ms = offer.ends_at_ms + stood_ms
+                self.offers[seat] = Offered(offer.size, offer.lot, offer.directed_at, later_ms)
+
+    def _closed(self, event: events.TableClosed) -> Iterator[Finding]:
+        if self.frozen_at_ms and not event.operator:
+            yield self._finding("order", "a frozen table closes by itself")
+        if bool(event.operator) != bool(event.reason):
+            yield self._finding("order", "the table is closed without a reason, or by nobody")
+        self.frozen_at_ms = 0
 
     def _book(self, seat: int, delta: int) -> None:
         if 0 <= seat < len(self.scores):
             self.scores[seat] = scores.total(self._rules(), self.scores[seat], delta)
+
+
+_BREAKS_OFF: Final = (End.TOO_FEW_PLAYERS, End.NO_PEOPLE, End.CLOSED)
+"""Ends that do not wait for the end of a round."""
+
+_NEEDS_TIME: Final = (
+    events.BellRefused, events.Called, events.Cornered, events.Dealt, events.ExchangeOpened,
+    events.OfferOpened, events.ReadyGiven, events.RoundScored, events.SeatForfeited,
+    events.Traded,
+)  # fmt: skip
+
+
+def _needs_time(event: Event) -> bool:
+    """What players or timers do, but not while a table is frozen."""
+    if isinstance(event, events.OfferEnded):
+        return event.why in (Why.EXPIRED, Why.BELL, Why.IDLE)
+    if isinstance(event, events.SeatAway):
+        return event.absence == Absence.IDLE
+    return isinstance(event, _NEEDS_TIME)
 
 
 _BOOKINGS: Final[dict[type, Callable[[Ledger, Any], Iterator[Finding]]]] = {
@@ -336,5 +420,9 @@ _BOOKINGS: Final[dict[type, Callable[[Ledger, Any], Iterator[Finding]]]] = {
     events.RoundScored: Ledger._scored,
     events.RoundVoid: Ledger._void,
     events.GameEnded: Ledger._ended,
+    events.ScoreAdjusted: Ledger._adjusted,
+    events.Frozen: Ledger._frozen,
+    events.Thawed: Ledger._thawed,
+    events.TableClosed: Ledger._closed,
 }
 """Events of seats and streams move no card and no point: the engine's own replay covers them."""

@@ -8,16 +8,19 @@ from typing import Any
 
 import pytest
 
-from engine import events
+from engine import commands, events
 from engine.cards import ONE, count
 from engine.events import Event, Note, Record
 from engine.rules import PRESETS
+from engine.shown import Phase
 from services.archive.audit import Verdict, audit
 from services.archive.directory import DirectoryArchive
 from services.archive.frames import Head, Kept, Seal
+from services.archive.ledger import Ledger
 from services.archive.source import Game, find
 from services.log.codec import pack_record, unpack_record
 from support.archiving import KEY, Archiving, written
+from support.playing import Playing
 from support.whole_game import GAME, WholeGame
 
 Items = list[Event | Note]
@@ -275,6 +278,121 @@ def test_a_game_under_another_name_is_refused(archiving: Archiving, tmp_path: Pa
     (tmp_path / "00" / f"{other}.pit").write_bytes(content or b"")
     game = find(other, DirectoryArchive(tmp_path), KEY.public_key(), None)
     assert "damage" in {finding.kind for finding in audit(game).findings}
+
+
+# ------------------------------------------------------------------ a dispute
+
+
+def disputed() -> WholeGame:
+    """A game with all that an operator may do in it, corrected once more when it is over."""
+    game = WholeGame("blitz", 4, seed=5).trading()
+    game.operate(commands.VoidRound, round=1)
+    game.wait(8_000)
+    game.freeze()
+    game.wait(100_000)
+    game.unfreeze()
+    game.wait(5_000)
+    game.offer(0, game.hand(0) & -game.hand(0), limit_ms=3_000)
+    game.freeze()
+    game.wait(60_000)
+    game.unfreeze()
+    game.wait(3_000)
+    game.adjust(1, -35)
+    game.collect(2, game.table.suits[0])
+    while game.table.phase != Phase.ENDED:
+        game.next_round()
+        game.collect(2, game.table.suits[0])
+    game.adjust(3, 250)
+    return game
+
+
+def forged_at(kind: type, **changed: Any) -> tuple[str, ...]:
+    """What is found where the last event of this kind says something else."""
+    game = disputed()
+    place, at, item = next(
+        (place, at, item)
+        for place, (_, record) in reversed(list(enumerate(game.records)))
+        for at, item in enumerate(record.items)
+        if isinstance(item, kind)
+    )
+    now_ms, record = game.records[place]
+    items = (*record.items[:at], replace(item, **changed), *record.items[at + 1 :])
+    game.records[place] = now_ms, Record(GAME, record.first_seq, items)
+    return tuple(finding.text for finding in audit(in_memory(game)).findings)
+
+
+def test_a_dispute_is_proven_with_all_its_corrections() -> None:
+    game = disputed()
+    verdict = audit(in_memory(game))
+    assert verdict.findings == ()
+    assert verdict.finished
+    assert [seat.score for seat in verdict.table.seats] == game.scores()
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed", "says"),
+    [
+        (events.ScoreAdjusted, {"delta": 260}, "corrected to"),
+        (events.ScoreAdjusted, {"totals": (0, 0, 0, 250)}, "corrected to"),
+        (events.ScoreAdjusted, {"places": (1, 2, 3, 4)}, "is placed behind"),
+        (events.ScoreAdjusted, {"places": ()}, "places are told"),
+        (events.ScoreAdjusted, {"operator": ""}, "by nobody"),
+        (events.ScoreAdjusted, {"reason": ""}, "without a reason"),
+        (events.ScoreAdjusted, {"seat": 9}, "no seat 9"),
+        (events.RoundVoid, {"operator": "", "reason": ""}, "void before its time"),
+        (events.RoundVoid, {"reason": ""}, "voided without a reason"),
+        (events.RoundVoid, {"totals": (5, 0, 0, 0), "deltas": (5, 0, 0, 0)}, "should be"),
+        (events.Frozen, {"operator": ""}, "by nobody"),
+        (events.Thawed, {"frozen_ms": 59_999}, "time stood still for"),
+    ],
+)
+def test_a_forged_dispute_is_found(kind: type, changed: dict[str, Any], says: str) -> None:
+    assert any(says in text for text in forged_at(kind, **changed))
+
+
+def test_nothing_happens_while_time_stands_still() -> None:
+    """A trade, put between the freeze and its end."""
+    game = Playing("blitz", 4).trading()
+    ledger = Ledger()
+    for item in game.items:
+        if isinstance(item, Event):
+            assert list(ledger.check(item, getattr(item, "at_ms", 0))) == []
+    game.freeze()
+    now_ms = game.now_ms
+    assert list(ledger.check(events.Frozen("why", "ann", now_ms), now_ms)) == []
+    called = list(ledger.check(events.Called(0, 1), now_ms))
+    assert [finding.text for finding in called] == ["happens while the table's time stands still"]
+
+
+def test_a_game_broken_off_in_mid_round_is_a_good_one() -> None:
+    """Too few players, or closed by an operator: that explains a round void before its time."""
+    game = WholeGame("blitz", 3).trading(bots=False)
+    game.leave("p1")
+    assert game.table.phase == Phase.ENDED
+    assert audit(in_memory(game)).findings == ()
+    game = WholeGame("blitz", 3).trading()
+    game.operate(commands.CloseTable)
+    assert audit(in_memory(game)).findings == ()
+
+
+def test_a_correction_after_the_end_needs_the_seal_too(tmp_path: Path) -> None:
+    world = Archiving(tmp_path)
+    world.write(disputed())
+    world.copy()
+    assert world.verdict(live=False).findings == ()
+    assert world.verdict(live=False).sealed
+    frames = world.kept()
+    assert isinstance(frames[-1], Seal)
+    content = world.archive.read(GAME)
+    assert content is not None
+    from services.archive import frames as packing
+
+    without = content[: -len(packing.pack(frames[-1]))]
+    forged = tmp_path / "forged"
+    forged.mkdir()
+    (forged / "00").mkdir()
+    verdict = put(forged, without)
+    assert [finding.kind for finding in verdict.findings] == ["seal"]
 
 
 def altered(content: Any, chance: Random) -> Any:

@@ -352,6 +352,58 @@ class TableMachine(RuleBasedStateMachine):
     def mark(self, epoch: int) -> None:
         self.evolve_note(events.Marked(epoch, b"o" * 16))
 
+    # -------------------------------------------------------------- operators
+
+    def operate(self, kind: type[commands.RequestCommand], **fields: object) -> None:
+        self.give(kind(self.request(), 1, "", **fields, operator="ann"))
+
+    @precondition(restless)
+    @rule(ms=st.integers(0, 100_000), stays=st.booleans())
+    def freeze(self, ms: int, stays: bool) -> None:
+        """The table's time stands still for a while: not one deadline comes nearer."""
+        wake_ms, seq = self.table.wake_at_ms, self.table.seq
+        self.operate(commands.Freeze, reason="a dispute")
+        frozen = self.table.seq > seq
+        assert not self.table.wake_at_ms
+        self.now_ms += ms
+        self.tick_all()
+        if not stays:
+            self.operate(commands.Unfreeze)
+        if frozen and not stays:
+            assert self.table.wake_at_ms == (wake_ms + ms if wake_ms > 1 else wake_ms), "I12"
+
+    @precondition(lambda self: self.table.frozen_at_ms)
+    @rule()
+    def unfreeze(self) -> None:
+        self.operate(commands.Unfreeze)
+
+    @precondition(restless)
+    @rule(behind=st.sampled_from([0, 0, 1]))
+    def void_round(self, behind: int) -> None:
+        number = self.table.round - behind
+        self.operate(commands.VoidRound, round=number, reason="a dispute")
+
+    @rule(seat=st.integers(-1, 8), delta=st.integers(-600, 600))
+    def adjust_score(self, seat: int, delta: int) -> None:
+        scores = [place.score for place in self.table.seats]
+        self.operate(commands.AdjustScore, seat=seat, delta=delta, reason="a dispute")
+        changed = [n for n, place in enumerate(self.table.seats) if place.score != scores[n]]
+        assert changed in ([], [seat])
+
+    @precondition(restless)
+    @rule(seat=seats, operator=st.sampled_from(["", "ann"]), who=st.integers(0, 9))
+    def remove(self, seat: int, operator: str, who: int) -> None:
+        person = "" if operator else f"p{who}"
+        self.give(commands.RemoveSeat(self.request(), 1, person, seat, "a dispute", operator))
+
+    @rule(who=st.integers(0, 9), invited=st.booleans())
+    def watch(self, who: int, invited: bool) -> None:
+        """I10: a spectator is shown the table; not one card, and nothing changes."""
+        before = dump(self.table)
+        invite = self.invite if invited else b"?"
+        self.give(commands.Watch(f"p{who}", invite, GATEWAYS[0], b"w" * 16))
+        assert dump(self.table) == before
+
     # -------------------------------------------------------------- time
 
     @precondition(restless)
@@ -365,6 +417,7 @@ class TableMachine(RuleBasedStateMachine):
     @rule()
     def time_comes(self) -> None:
         """The next deadline is here, not a millisecond earlier."""
+        self.operate(commands.Unfreeze)
         wake_ms = self.table.wake_at_ms
         if wake_ms > self.now_ms:
             self.now_ms = wake_ms - 1

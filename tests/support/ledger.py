@@ -23,6 +23,27 @@ class Standing:
     ends_at_ms: int
 
 
+def needs_time(event: Event) -> bool:
+    """What players do and timers bring."""
+    if isinstance(event, events.SeatAway):
+        return event.absence == events.Absence.IDLE
+    if isinstance(event, events.OfferEnded):
+        return event.why in (Why.EXPIRED, Why.IDLE, Why.BELL)
+    return isinstance(
+        event,
+        events.ReadyGiven
+        | events.Called
+        | events.Dealt
+        | events.ExchangeOpened
+        | events.OfferOpened
+        | events.Traded
+        | events.BellRefused
+        | events.Cornered
+        | events.RoundScored
+        | events.SeatForfeited,
+    )
+
+
 @dataclass
 class Ledger:
     """Who holds what, which offers stand, and when the timers may strike."""
@@ -34,17 +55,22 @@ class Ledger:
     offers: dict[int, Standing] = field(default_factory=dict)
     opens_at_ms: int = 0
     round_ends_at_ms: int = 0
+    opened_at_ms: int = 0
     away_until_ms: dict[int, int] = field(default_factory=dict)
     acted_at_ms: dict[int, int] = field(default_factory=dict)
     winners: list[int] = field(default_factory=list)
     """Who cornered in the round being played."""
     sorted_seats: set[int] = field(default_factory=set)
+    frozen_at_ms: int = 0
+    """Since when the table's time stands still."""
 
     def enter(self, event: Event, seq: int, now_ms: int) -> None:
         """One event, with the number it took and the log time it was decided at."""
         assert seq == self.seq + 1, f"I6: event {seq} after {self.seq}"
         self.seq = seq
         assert getattr(event, "at_ms", now_ms) == now_ms, f"I12: {event} told at {now_ms}"
+        if self.frozen_at_ms:
+            assert not needs_time(event), f"I12: {event} while the table's time stands still"
         name = f"_{type(event).__name__}"
         if hasattr(self, name):
             getattr(self, name)(event, now_ms)
@@ -117,7 +143,7 @@ class Ledger:
         offer = self.offers.pop(event.seat)
         if event.why == Why.EXPIRED:
             assert 0 < offer.ends_at_ms <= now_ms, "I12: an offer expires too early"
-        if event.why == Why.WITHDRAWN:
+        if event.why == Why.WITHDRAWN and not self.frozen_at_ms:
             self.acted_at_ms[event.seat] = now_ms
 
     def _Traded(self, event: events.Traded, now_ms: int) -> None:
@@ -148,6 +174,28 @@ class Ledger:
     def _SeatForfeited(self, event: events.SeatForfeited, now_ms: int) -> None:
         until_ms = self.away_until_ms[event.seat]
         assert 0 < until_ms <= now_ms, "I12: a seat forfeits before its grace has ended"
+
+    def _Frozen(self, event: events.Frozen, now_ms: int) -> None:
+        assert not self.frozen_at_ms, "frozen twice"
+        self.frozen_at_ms = now_ms
+
+    def _Thawed(self, event: events.Thawed, now_ms: int) -> None:
+        """All that waited waits as long as before."""
+        stood_ms = now_ms - self.frozen_at_ms
+        assert event.frozen_ms == stood_ms, "I12: another time than that of the ice"
+        self.frozen_at_ms = 0
+        self.opens_at_ms += stood_ms
+        self.round_ends_at_ms += stood_ms
+        self.opened_at_ms += stood_ms
+        self.acted_at_ms = {seat: at + stood_ms for seat, at in self.acted_at_ms.items()}
+        self.away_until_ms = {
+            seat: until and until + stood_ms for seat, until in self.away_until_ms.items()
+        }
+        for offer in self.offers.values():
+            offer.ends_at_ms = offer.ends_at_ms and offer.ends_at_ms + stood_ms
+
+    def _TableClosed(self, event: events.TableClosed, now_ms: int) -> None:
+        self.frozen_at_ms = 0
 
     def _Cornered(self, event: events.Cornered, now_ms: int) -> None:
         assert self.rules is not None

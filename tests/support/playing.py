@@ -116,8 +116,23 @@ class Playing:
     def leave(self, person: str) -> Any:
         return self.request(c.Leave, person)
 
-    def start(self, person: str = "p0") -> Any:
-        return self.request(c.Start, person)
+    def start(self, person: str = "p0", **fields: Any) -> Any:
+        return self.request(c.Start, person, **fields)
+
+    def operate(self, kind: Callable[..., c.RequestCommand], **fields: Any) -> Any:
+        """An operator's act, with a reason where it needs one."""
+        if "reason" in kind.__dataclass_fields__:  # type: ignore[attr-defined]
+            fields = {"reason": "a dispute", **fields}
+        return self.request(kind, "", **{"operator": "ann", **fields})
+
+    def freeze(self) -> Any:
+        return self.operate(c.Freeze)
+
+    def unfreeze(self) -> Any:
+        return self.operate(c.Unfreeze)
+
+    def adjust(self, seat: int, delta: int, **fields: Any) -> Any:
+        return self.operate(c.AdjustScore, seat=seat, delta=delta, **fields)
 
     def attach(
         self, seat: int, bot: bool = False, resume: int = 0, gateway: str = "g1", person: str = ""

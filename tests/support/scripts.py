@@ -21,6 +21,7 @@ is right when it comes back unchanged.
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from engine import commands, events
 from engine.cards import BEAR, BULL, count, pack
@@ -30,6 +31,7 @@ from engine.rules import PRESETS, Rules
 from support.staged import Staged, cards, lane, person
 from support.tellings import Teller
 
+OPERATORS_VERBS = ("freeze:", "resume", "void:", "correct", "remove", "close:")
 HEADINGS = ("seat", "command", "what happens")
 
 
@@ -172,7 +174,30 @@ class Stage:
         if verb == "join":
             seat = int(rest) if rest else NOBODY
             return commands.Join(**request, seat=seat, invite_hash=b"")
+        if verb in OPERATORS_VERBS:
+            return self.operators_command(verb, rest, request | {"person": ""}, row.actor)
         return {"leave": commands.Leave, "start": commands.Start}[verb](**request)
+
+    def operators_command(
+        self, verb: str, rest: str, request: dict[str, Any], operator: str
+    ) -> Command:
+        """`freeze: reason`, `resume`, `void: reason`, `correct 1 by -20: reason`, ..."""
+        what, _, reason = rest.partition(": ")
+        by: dict[str, Any] = {**request, "operator": operator}
+        match verb.rstrip(":"):
+            case "resume":
+                return commands.Unfreeze(**by)
+            case "void":
+                number = self.table.table.round
+                return commands.VoidRound(**by, round=number, reason=rest)
+            case "correct":
+                seat, delta = what.split(" by ")
+                return commands.AdjustScore(**by, seat=int(seat), delta=int(delta), reason=reason)
+            case "remove":
+                return commands.RemoveSeat(**by, seat=int(what), reason=reason)
+            case "close":
+                return commands.CloseTable(**by, reason=rest)
+        return commands.Freeze(**by, reason=rest)
 
     def seat_command(self, seat: int, verb: str, rest: str) -> Command:
         if verb == "attach":

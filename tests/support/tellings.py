@@ -33,6 +33,11 @@ def points(numbers: tuple[int, ...]) -> str:
     return " ".join(f"{number:+d}" if number else "0" for number in numbers)
 
 
+def by_whom(event: Any) -> str:
+    """Who has done it, and why, where that was an operator."""
+    return f" ({event.operator}: {event.reason})" if event.operator else ""
+
+
 class Teller:
     """Tells what happens at a table with these rules."""
 
@@ -41,7 +46,9 @@ class Teller:
         self.by_type: dict[type, Callable[[Any], str]] = {
             events.TableOpened: lambda it: f"{it.owner} opens a table for {it.seats}",
             events.SeatTaken: lambda it: f"{it.person} takes seat {it.seat}",
-            events.SeatLeft: lambda it: f"{it.seat} leaves for good",
+            events.SeatLeft: lambda it: (
+                f"{it.seat} {'is removed' if it.removed else 'leaves'} for good" + by_whom(it)
+            ),
             events.OwnerChanged: lambda it: f"the table is {it.person}'s now",
             events.SeatAway: self.away,
             events.SeatBack: lambda it: f"{it.seat} is back",
@@ -65,10 +72,16 @@ class Teller:
                 f"scores {points(it.deltas)}, totals {points(it.totals)}"
             ),
             events.RoundVoid: lambda it: (
-                f"void round: {points(it.deltas)}, totals {points(it.totals)}"
+                f"void round: {points(it.deltas)}, totals {points(it.totals)}" + by_whom(it)
             ),
             events.GameEnded: self.game_ended,
-            events.TableClosed: lambda it: "the table closes",
+            events.TableClosed: lambda it: "the table closes" + by_whom(it),
+            events.StartCalled: lambda it: "the time to start has come",
+            events.InviteRotated: lambda it: "earlier invite codes are void",
+            events.Frozen: lambda it: "time stands still" + by_whom(it),
+            events.Thawed: lambda it: f"time goes on after {in_seconds(it.frozen_ms)}",
+            events.ScoreAdjusted: self.adjusted,
+            events.Announced: lambda it: f"announced: {it.text}",
         }
 
     def tell(self, event: events.Event) -> str:
@@ -83,6 +96,12 @@ class Teller:
 
     def commodity(self, lane: int) -> str:
         return DECKS[self.rules.deck][lane][0]
+
+    def adjusted(self, event: events.ScoreAdjusted) -> str:
+        told = f"{event.seat} is corrected by {event.delta:+d}, totals {points(event.totals)}"
+        if event.places:
+            told += f", places {' '.join(str(place) for place in event.places)}"
+        return told + by_whom(event)
 
     def away(self, event: events.SeatAway) -> str:
         grace = event.until_ms - event.at_ms
