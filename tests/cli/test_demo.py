@@ -309,7 +309,7 @@ def is_alive(pid: int) -> bool:
 @pytest.mark.timeout(200)
 def test_twenty_kills_under_play(tmp_path: Path) -> None:
     outcome = pit(
-        *arguments(tmp_path, tables=12, kill_every_s=3), "--duration", "64", timeout_s=130
+        *arguments(tmp_path, tables=12, kill_every_s=4), "--duration", "84", timeout_s=150
     )
     figures = must_be_good(outcome, tmp_path)
     assert figures["kills"] >= 20

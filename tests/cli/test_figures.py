@@ -8,14 +8,17 @@ from engine.events import ExchangeOpened, Record, RoundScored, Traded
 from services.cli.demo.follow import Takeovers, owner_mark
 from services.cli.demo.report import BotsReport, read
 from services.cli.demo.tally import TableTally, totals
-from services.log.port import START, OutEntry
+from services.log.port import Chunk, InPosition, OutEntry
 from support.whole_game import GAME, WholeGame
 
 VICTIM, NEXT = b"v" * 16, b"n" * 16
 
 
-def entry(nonce: bytes, number: int) -> OutEntry:
-    return OutEntry(f"7-{number}", nonce, "0-0", b"", START, 1_000, ())
+def entry(nonce: bytes, number: int, asked_ms: int = 0, *, answers: bool = True) -> OutEntry:
+    """An entry of epoch 7,000 whose newest command was sent at `asked_ms`."""
+    position = InPosition(f"{asked_ms}-0", 0)
+    chunks = (Chunk(GAME, b"", True),) if answers else ()
+    return OutEntry(f"7000-{number}", nonce, "0-0", b"", position, 1_000, chunks)
 
 
 def test_a_game_is_counted_once() -> None:
@@ -57,6 +60,17 @@ def test_a_shard_is_back_with_its_next_owners_first_commit() -> None:
     takeovers.seen(3, entry(NEXT, 1), 12.0)
     assert takeovers.waits_ms == [2_000.0]
     assert takeovers.summary(15.0) == {"p50": 3_500.0, "max": 5_000.0}, "shard 4 still waits"
+
+
+def test_a_shard_where_nobody_asked_is_back_with_the_barrier() -> None:
+    takeovers = Takeovers()
+    takeovers.killed({3: VICTIM, 4: VICTIM, 5: VICTIM}, 10.0)
+    for shard in (3, 4, 5):
+        takeovers.seen(shard, entry(NEXT, 0), 12.0)
+    takeovers.seen(3, entry(NEXT, 1, asked_ms=7_400), 12.4)
+    takeovers.seen(4, entry(NEXT, 1, asked_ms=6_900), 12.4)
+    takeovers.seen(5, entry(NEXT, 1, asked_ms=6_900, answers=False), 13.0)
+    assert takeovers.waits_ms == [2_000.0, pytest.approx(2_400.0), 2_000.0]
 
 
 def test_a_second_kill_does_not_restart_the_clock() -> None:

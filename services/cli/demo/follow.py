@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import dataclass, field
 from hashlib import sha256
 from statistics import median
 
@@ -25,6 +26,17 @@ def owner_mark(matcher: str) -> bytes:
     return sha256(matcher.encode()).digest()[:OWNER_BYTES]
 
 
+@dataclass(slots=True)
+class Outage:
+    """A shard whose owner was killed and that has no new one yet."""
+
+    since_s: float
+    dead: set[bytes] = field(default_factory=set)
+    """Nonces of the owners killed since."""
+    barrier: tuple[float, int] | None = None
+    """When the next owner's barrier was seen, and its epoch: the server's clock at that time."""
+
+
 class Takeovers:
     """How long each shard of a killed matcher stood still: from the kill to the first entry its
     next owner committed."""
@@ -32,27 +44,37 @@ class Takeovers:
     def __init__(self) -> None:
         self.kills = 0
         self.waits_ms: list[float] = []
-        self._pending: dict[int, tuple[float, set[bytes]]] = {}
-        """By shard: when its owner was killed, and the nonces of those killed since."""
+        self._pending: dict[int, Outage] = {}
 
     def killed(self, nonces: dict[int, bytes], at_s: float) -> None:
         """A matcher that owned these shards under these nonces is gone."""
         self.kills += 1
         for shard, nonce in nonces.items():
-            since_s, dead = self._pending.get(shard, (at_s, set()))
-            self._pending[shard] = since_s, dead | {nonce}
+            outage = self._pending.setdefault(shard, Outage(at_s))
+            outage.dead.add(nonce)
+            outage.barrier = None
 
     def seen(self, shard: int, entry: OutEntry, at_s: float) -> None:
-        """An entry came; a barrier (number 0) is not yet a commit."""
-        pending = self._pending.get(shard)
-        if pending is None or entry.nonce in pending[1] or entry.id.endswith("-0"):
+        """An entry came. A barrier (number 0) is not yet a commit; but where the next owner's first
+        commit answers nobody, or a command sent after the barrier, none had to wait longer."""
+        outage = self._pending.get(shard)
+        if outage is None or entry.nonce in outage.dead:
+            return
+        epoch_ms, number = id_order(entry.id)
+        if number == 0:
+            outage.barrier = at_s, epoch_ms
             return
         del self._pending[shard]
-        self.waits_ms.append((at_s - pending[0]) * 1_000)
+        if outage.barrier:
+            barrier_s, barrier_ms = outage.barrier
+            asked_ms, _ = id_order(entry.position.entry)
+            if not entry.chunks or asked_ms > barrier_ms:
+                at_s = barrier_s
+        self.waits_ms.append((at_s - outage.since_s) * 1_000)
 
     def waiting_ms(self, at_s: float) -> list[float]:
         """Shards that still stand still, and for how long so far."""
-        return [(at_s - since_s) * 1_000 for since_s, _ in self._pending.values()]
+        return [(at_s - outage.since_s) * 1_000 for outage in self._pending.values()]
 
     def summary(self, at_s: float) -> dict[str, float]:
         waits = self.waits_ms + self.waiting_ms(at_s)
