@@ -188,6 +188,29 @@ class Exchange:
             lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).LeaveTable, request
         )
 
+    async def my_seats(self) -> list[Place]:
+        """Every seat we hold, with a fresh token for each."""
+        request = lobby_pb2.ListMySeatsRequest()
+        listed = await self._call(
+            lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).ListMySeats, request
+        )
+        return [Place(seat.table, seat.seat, seat.seat_token) for seat in listed.seats]
+
+    async def rotate_invite(self, table: str) -> str:
+        """A new invite code for a private table; earlier ones no longer work. The owner only."""
+        request = lobby_pb2.RotateInviteRequest(table=table, request_id=os.urandom(16))
+        rotated = await self._call(
+            lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).RotateInvite, request
+        )
+        return rotated.invite_code
+
+    async def remove_seat(self, table: str, seat: int) -> None:
+        """Free somebody else's seat; the table's owner only."""
+        request = lobby_pb2.RemoveSeatRequest(table=table, seat=seat, request_id=os.urandom(16))
+        await self._call(
+            lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).RemoveSeat, request
+        )
+
     # ------------------------------------------------------------------ play
 
     def stream(self, place: Place, listener: Callable[[Happening], None]) -> SeatStream:

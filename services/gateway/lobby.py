@@ -26,7 +26,7 @@ from services.gateway.errors import Refusal, Refused
 from services.gateway.hub import Hub
 from services.gateway.identity.tokens import SignedTokens
 from services.gateway.names import NameBook, checked_name
-from services.gateway.resource_names import parse_table, table_id
+from services.gateway.resource_names import parse_table, table_id, table_name
 from services.gateway.session.roles import Caller, Role, SeatClaim
 from services.log.codec import LobbyLine, pack_command
 
@@ -191,6 +191,56 @@ class LobbyService:
         await self._ask(table, commands.Start(request_id, content_hash(b"start"), caller.person))
         return lobby_pb2.StartTableResponse()
 
+    # -------------------------------------------------------------- one's own seats and tables
+
+    async def list_my_seats(
+        self, caller: Caller, request: lobby_pb2.ListMySeatsRequest
+    ) -> lobby_pb2.ListMySeatsResponse:
+        """With a fresh seat token for each: what a person needs who has lost everything else."""
+        lines = await self._directory.lines()
+        found = sorted(
+            (line.table, seat)
+            for line in lines.values()
+            if line.phase != Phase.CLOSED
+            for seat, person in enumerate(line.persons)
+            if person == caller.person
+        )
+        return lobby_pb2.ListMySeatsResponse(
+            seats=[
+                lobby_pb2.MySeat(
+                    table=table_name(table),
+                    seat=seat,
+                    seat_token=self._tokens.seat(SeatClaim(caller.person, table, seat, bot=False)),
+                )
+                for table, seat in found
+            ]
+        )
+
+    async def rotate_invite(
+        self, caller: Caller, request: lobby_pb2.RotateInviteRequest
+    ) -> lobby_pb2.RotateInviteResponse:
+        """A new code; all earlier ones are worthless. A repeat is shown the same one."""
+        table = await self._seen(caller, request.table)
+        request_id = _request_id(request.request_id, needed=False)
+        invite = self._tokens.invite_code(table, request_id)
+        command = commands.RotateInvite(
+            request_id, content_hash(b"rotate"), caller.person, sha256(invite.encode()).digest()
+        )
+        await self._ask(table, command)
+        return lobby_pb2.RotateInviteResponse(invite_code=invite)
+
+    async def remove_seat(
+        self, caller: Caller, request: lobby_pb2.RemoveSeatRequest
+    ) -> lobby_pb2.RemoveSeatResponse:
+        table = await self._seen(caller, request.table)
+        if not 0 <= request.seat <= SEAT_MAX:
+            raise Refused(Rejection.SEAT_RANGE)
+        request_id = _request_id(request.request_id, needed=False)
+        content = content_hash(b"remove %d" % request.seat)
+        command = commands.RemoveSeat(request_id, content, caller.person, request.seat, "", "")
+        await self._ask(table, command)
+        return lobby_pb2.RemoveSeatResponse()
+
     # -------------------------------------------------------------- helpers
 
     async def _join(
@@ -208,6 +258,14 @@ class LobbyService:
         if answer.rejection:
             raise Refused.by_table(answer.rejection, answer.parameters)
         return answer
+
+    async def _seen(self, caller: Caller, name: str) -> str:
+        """The id of a table that the caller may know of. Raises `Refused`."""
+        table = parse_table(name, self._shards)
+        line = await self._directory.line(table)
+        if line is None or not _may_see(line, caller):
+            raise Refused(Rejection.TABLE_NOT_FOUND)
+        return table
 
     async def _table(self, table: str) -> lobby_pb2.Table | None:
         line = await self._directory.line(table)

@@ -96,9 +96,13 @@ class SignedTokens:
             raise Refused(wrong)
         return SeatClaim(person, table, seat, bot)
 
-    def invite_code(self, table: str) -> str:
-        """Of a private table: derived, so that a repeated CreateTable shows the same one."""
-        digest = hmac.digest(self._keys[self._signer], b"invite " + table.encode(), sha256)
+    def invite_code(self, table: str, request: bytes = b"") -> str:
+        """Of a private table, made by the request with this id; without one, by its CreateTable.
+
+        Derived, so that a repeated request shows the same code; no two requests share one.
+        """
+        secret = self._keys[self._signer]
+        digest = hmac.digest(secret, b"invite " + table.encode() + request, sha256)
         return f"{table}-{b32encode(digest).decode().lower()[:20]}"
 
     def _sign(self, claims: dict[str, Any], audience: str, for_s: int) -> str:
