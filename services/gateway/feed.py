@@ -208,7 +208,32 @@ class TableFeed:
         else:
             viewer.attached(note)
 
-    def _on_attach_refused(self, note: events.AttachRefused) -> None:
+    def _on_shown(self, note: events.Shown) -> None:
+        """A spectator is attached to nothing but the events that follow."""
+        self._deck = deck_of(note.shown.rules)
+        self.head_seq = note.shown.seq
+        if note.gateway != self._gateway:
+            return
+        self._given_up.discard(note.stream)
+        viewer = self._attaching.pop(note.stream, None)
+        if viewer is not None:
+            viewer.attached(
+                events.Attached(
+                    seat=NOBODY,
+                    attach=0,
+                    generation=0,
+                    bot=False,
+                    gateway=note.gateway,
+                    stream=note.stream,
+                    resumed=False,
+                    last_number=0,
+                    answers=(),
+                    shown=note.shown,
+                    at_ms=note.shown.at_ms,
+                )
+            )
+
+    def _on_attach_refused(self, note: events.AttachRefused | events.WatchRefused) -> None:
         if note.gateway == self._gateway:
             self._given_up.discard(note.stream)
             viewer = self._attaching.pop(note.stream, None)
@@ -251,8 +276,8 @@ _NOTES: Final[dict[type, Callable[[TableFeed, Any], None]]] = {
     events.AttachRefused: TableFeed._on_attach_refused,
     events.Detached: TableFeed._on_other_note,
     events.Marked: TableFeed._on_other_note,
-    events.Shown: TableFeed._on_other_note,
-    events.WatchRefused: TableFeed._on_other_note,
+    events.Shown: TableFeed._on_shown,
+    events.WatchRefused: TableFeed._on_attach_refused,
     events.StreamsLost: TableFeed._on_streams_lost,
 }
 _NOTE_TYPES: Final = frozenset(_NOTES)

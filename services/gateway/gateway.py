@@ -27,6 +27,7 @@ from services.gateway.session.limits import PUBLIC, Profile, profile_of
 from services.gateway.session.port import Door, Ending, Expiring, Flushed, Overdue, Receipt
 from services.gateway.session.rate import Bucket
 from services.gateway.session.roles import Caller
+from services.gateway.session.watch import WatchStream
 from services.gateway.wire import Turn
 from services.log.port import GatewayLog, LogError
 
@@ -69,7 +70,7 @@ class Gateway:
         self.identity = IdentityService(tokens, store, self._names)
         self.lobby = LobbyService(self.hub, directory, tokens, self._names)
         self.bot_seats = BotSeats(directory, store, name)
-        self._sessions: dict[int, Session] = {}
+        self._sessions: dict[int, Session | WatchStream] = {}
         self._streams: Counter[str] = Counter()
         self._buckets: dict[str, Bucket] = {}
         self._touched: list[Flushed] = []
@@ -126,24 +127,38 @@ class Gateway:
 
     def open(self, door: Door, caller: Caller) -> Session:
         """A stream begins. Raises `Refused`."""
+        self._admit(caller)
+        session = Session(self, door, caller)
+        self._opened(session)
+        return session
+
+    def open_watch(self, door: Door, caller: Caller) -> WatchStream:
+        """A stream of several tables begins. Raises `Refused`."""
+        self._admit(caller)
+        stream = WatchStream(self, door, caller)
+        self._opened(stream)
+        return stream
+
+    def _admit(self, caller: Caller) -> None:
         if self.draining:
             raise Refused(Refusal.DRAINING)
         streams_max = self.profile(caller).streams_max
         if streams_max and self._streams[caller.sign_in] >= streams_max:
             raise Refused(Refusal.TOO_MANY_STREAMS, max=streams_max)
-        session = Session(self, door, caller)
+
+    def _opened(self, session: Session | WatchStream) -> None:
         self._sessions[id(session)] = session
-        self.observer.opened(caller.role.value)
-        self._streams[caller.sign_in] += 1
-        return session
+        self.observer.opened(session.caller.role.value)
+        self._streams[session.caller.sign_in] += 1
 
     def session_ended(self, session: Ending, reason: str) -> None:
-        del self._sessions[id(session)]
-        self.observer.ended(session.caller.role.value, reason)
-        sign_in = session.caller.sign_in
-        self._streams[sign_in] -= 1
-        if not self._streams[sign_in]:
-            del self._streams[sign_in]
+        """One table of a Watch is no stream of its own, and only lets its table go."""
+        if self._sessions.pop(id(session), None) is not None:
+            self.observer.ended(session.caller.role.value, reason)
+            sign_in = session.caller.sign_in
+            self._streams[sign_in] -= 1
+            if not self._streams[sign_in]:
+                del self._streams[sign_in]
         if session.table:
             self.hub.release(session.table)
 

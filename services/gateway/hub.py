@@ -329,7 +329,7 @@ def _persons(record: Record) -> Iterator[str]:
     for item in record.items:
         if type(item) is events.SeatTaken:
             yield item.person
-        elif type(item) is events.Attached:
+        elif isinstance(item, events.Attached | events.Shown):
             for seat in item.shown.seats:
                 if seat.person:
                     yield seat.person

@@ -56,6 +56,11 @@ class Play:
 
 
 @value
+class Watch:
+    """The stream of up to eight tables, which a `WatchStream` serves."""
+
+
+@value
 class NotYet:
     """In the schema, but not served in this version."""
 
@@ -76,7 +81,7 @@ METHODS: Final[tuple[MethodName, ...]] = tuple(
     for method in service.methods
 )
 
-Method = Unary | Open | Stream | Play | NotYet
+Method = Unary | Open | Stream | Play | Watch | NotYet
 
 
 def methods_of(gateway: Gateway) -> dict[str, Method]:
@@ -102,6 +107,7 @@ def methods_of(gateway: Gateway) -> dict[str, Method]:
             lobby_pb2.WatchBotSeatsRequest, _BotSeatStream(gateway)
         ),
         "PlayService/Play": Play(),
+        "PlayService/Watch": Watch(),
         "PlayService/Ping": Unary(play_pb2.PingRequest, _Ping(gateway)),
     }
     methods: dict[str, Method] = {}

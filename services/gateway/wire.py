@@ -17,6 +17,7 @@ from pit.v1 import play_pb2
 _BATCH: Final = b"\x0a"
 _SENT_US: Final = b"\x08"
 _TABLES: Final = b"\x12"
+_INDEX: Final = b"\x08"
 _EPOCH: Final = b"\x12"
 _LOG_US: Final = b"\x18"
 _ITEM: Final = b"\x22"
@@ -68,6 +69,11 @@ def other_item(message: play_pb2.Item) -> bytes:
 def sent_field(sent_us: int) -> bytes:
     """When a batch was sent: the same for all that are sent in one turn."""
     return _SENT_US + varint(sent_us)
+
+
+def index_field(index: int) -> bytes:
+    """Which table of a Watch: stands before its head. The first one's is left out."""
+    return _INDEX + varint(index) if index else b""
 
 
 def table_head(epoch: bytes, log_us: int) -> bytes:

@@ -41,6 +41,7 @@ def read_all(table: PlayedTable, entries: Any, found: Found) -> None:
     for entry in entries:
         truth.hear(entry)
     viewers = [(seat.seated.session.seat, seat.seated.raw) for seat in table.seats]
+    assert table.spectator.raw
     for seat, messages in (*viewers, (NOBODY, table.spectator.raw)):
         eavesdropper = Eavesdropper(truth, seat, found)
         for message in messages:

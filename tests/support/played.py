@@ -2,9 +2,8 @@
 
 import random
 
-from engine.commands import NOBODY
-from engine.events import Answered, Attached
-from engine.rejections import Rejection
+from pit.v1 import play_pb2
+
 from services.bots.acts import command_of
 from services.bots.careful import CAREFUL
 from services.bots.chaser import CHASER
@@ -12,10 +11,9 @@ from services.bots.pace import MAX
 from services.bots.player import Player
 from services.bots.wild import WILD
 from services.client.happenings import Happened, Settled, Started, WasReset
-from services.gateway import wire
 from services.log.memory import MemoryReaderLog
 from services.log.port import OutEntry
-from support.front import Front, Seated
+from support.front import Front, OpenDoor, Seated
 
 HURRY = 4.0
 """How much faster than the table's clock the players' goes: they need not look like people."""
@@ -23,46 +21,18 @@ STRATEGIES = (CAREFUL, CAREFUL, CHASER, WILD)
 
 
 class Spectator:
-    """Follows a table's feed without a seat."""
+    """Watches a table without a seat at it, by the real stream."""
 
-    seat = NOBODY
-    attach = 0
-    generation = 0
-    bot = False
-    stream = b"spectator"
+    def __init__(self, front: Front, table: str) -> None:
+        self._door = OpenDoor()
+        watched = play_pb2.WatchedTable(table=table)
+        stream = front.gateway.open_watch(self._door, front.person(31))
+        stream.begin(play_pb2.WatchRequest(tables=[watched]))
 
-    def __init__(self) -> None:
-        self.raw: list[bytes] = []
-
-    def put_event(self, item: bytes) -> None:
-        self.raw.append(wire.batch(wire.sent_field(0), wire.table_head(b"", 0), [item]))
-
-    def own_number(self, seq: int) -> int:
-        return 0
-
-    def answered(self, note: Answered) -> None:
-        raise AssertionError
-
-    def record_done(self) -> None:
-        raise AssertionError
-
-    def attached(self, note: Attached) -> None:
-        raise AssertionError
-
-    def attach_refused(self, rejection: int) -> None:
-        raise AssertionError
-
-    def superseded(self) -> None:
-        raise AssertionError
-
-    def taken_for_lost(self) -> None:
-        raise AssertionError
-
-    def history_lost(self) -> None:
-        raise AssertionError
-
-    def over(self, why: Rejection) -> None:
-        raise AssertionError
+    @property
+    def raw(self) -> list[bytes]:
+        """Everything that was sent."""
+        return self._door.messages
 
 
 class PlayedSeat:
@@ -114,8 +84,8 @@ class PlayedTable:
             seats.append(PlayedSeat(seated, chance, number))
             seated.connect()
         await front.settle()
-        spectator = Spectator()
-        front.gateway.feed(table.partition("/")[2]).add(spectator)
+        spectator = Spectator(front, table)
+        await front.settle()
         return cls(seats, spectator)
 
 

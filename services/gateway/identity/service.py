@@ -2,6 +2,7 @@
 
 import json
 import secrets
+import time
 from hashlib import sha256
 from typing import Final
 
@@ -47,6 +48,8 @@ class IdentityService:
         if content is None:
             raise Refused(Refusal.INVALID_REFRESH_TOKEN)
         person, sign_in = json.loads(content)
+        # Streams that cannot be told of the new token live on by this.
+        await self._store.raise_expiry(sign_in, time.time() + ACCESS_S, REFRESH_S)
         return identity_pb2.RefreshResponse(
             access_token=self._tokens.access(person, sign_in, Role.PLAYER),
             access_expires_in=Duration(seconds=ACCESS_S),

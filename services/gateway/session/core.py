@@ -152,8 +152,15 @@ class Session:
         claim = self._exchange.tokens.seat_claim(attach.seat_token)
         if claim.person != self.caller.person or claim.table != table:
             raise Refused(Refusal.FOREIGN_SEAT_TOKEN)
-        if attach.HasField("resume"):
-            resume = attach.resume
+        self._take_place(attach.table, attach.resume if attach.HasField("resume") else None)
+        self.seat = claim.seat
+        self.bot = claim.bot
+        self._ask_for_seat(self._resume.generation if self._resume is not None else 0)
+
+    def _take_place(self, name: str, resume: play_pb2.Resume | None) -> None:
+        """Which table it is, and where the client stands there. Raises `Refused`."""
+        table = parse_table(name, self._exchange.shards, "attach.table")
+        if resume is not None:
             if len(resume.epoch) != EPOCH_BYTES:
                 raise Refused.field("attach.resume.epoch", f"{EPOCH_BYTES} bytes, as received")
             if resume.seq < 0:
@@ -162,20 +169,26 @@ class Session:
                 raise Refused.field("attach.resume.generation", "not negative")
             self._resume = resume
         self._table = table
-        self.seat = claim.seat
-        self.bot = claim.bot
-        self._ask_for_seat(self._resume.generation if self._resume is not None else 0)
 
     def _ask_for_seat(self, generation: int) -> None:
         self._state = State.ATTACHING
         self._by_s = self._exchange.now_s() + ATTACH_TIMEOUT_S
-        command = commands.Attach(
-            self.seat, self.caller.person, self._exchange.name, self.stream, self.bot, generation
-        )
         if self._feed is None:
             self._feed = self._exchange.feed(self._table)
         self._feed.await_attach(self)
-        self._exchange.submit(self._table, pack_command(command), self)
+        self._exchange.submit(self._table, self._command_to_ask(generation), self)
+
+    def _command_to_ask(self, generation: int) -> bytes:
+        return pack_command(
+            commands.Attach(
+                self.seat,
+                self.caller.person,
+                self._exchange.name,
+                self.stream,
+                self.bot,
+                generation,
+            )
+        )
 
     def landed(self, error: LogError | None) -> None:
         """What became of appending the Attach."""
@@ -447,6 +460,10 @@ class Session:
         self._door.send(self._message(turn))
         return items
 
+    def door_taken(self, now_s: float) -> None:
+        """The door, shared with others, has been given a message: it was not blocked so far."""
+        self._blocked_since_s = now_s
+
     @property
     def waiting(self) -> int:
         """Items that wait to be sent."""
@@ -454,10 +471,13 @@ class Session:
 
     def _message(self, turn: wire.Turn) -> bytes:
         """All that waits, as one message."""
+        return wire.batch(turn.sent, self._table_head(turn), self._outbox.take())
+
+    def _table_head(self, turn: wire.Turn) -> bytes:
         head = turn.heads.get(self._table)
         if head is None:
             head = turn.heads[self._table] = self._head()
-        return wire.batch(turn.sent, head, self._outbox.take())
+        return head
 
     def _turn(self) -> wire.Turn:
         return wire.Turn(int(self._exchange.wall_s() * _US_PER_S), self._exchange.now_s())

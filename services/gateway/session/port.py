@@ -16,8 +16,9 @@ from services.log.port import LogError
 class Door(Protocol):
     """One connection's stream."""
 
-    ready: bool
-    """Whether a message may be sent. False from `send` until the door calls `writable`."""
+    @property
+    def ready(self) -> bool:
+        """Whether a message may be sent. False from `send` until the door calls `writable`."""
 
     def send(self, message: bytes) -> None: ...
 

@@ -1,4 +1,4 @@
-"""A `Play` call: bytes in call the session, the session calls `send`."""
+"""A `Play` or `Watch` call: bytes in call the session, the session calls `send`."""
 
 import asyncio
 from typing import Final
@@ -8,6 +8,7 @@ import grpc
 from services.gateway.doors.grpc_aio.guard import Context
 from services.gateway.errors import Refused
 from services.gateway.session.core import Session
+from services.gateway.session.watch import WatchStream
 
 LAST_WRITE_S: Final = 1.0
 """How long the end of a stream waits for a message that is on its way."""
@@ -19,23 +20,25 @@ class PlayCall:
     def __init__(self, context: Context) -> None:
         self.ready = True
         self._context = context
-        self._session: Session | None = None
+        self._session: Session | WatchStream | None = None
         self._ended: asyncio.Future[Refused | None] = asyncio.get_running_loop().create_future()
         self._writing: asyncio.Task[None] | None = None
         self._last = b""
 
-    async def serve(self, session: Session) -> Refused | None:
-        """Until the stream ends; how."""
+    async def serve(self, session: Session | WatchStream, *, reads: bool = True) -> Refused | None:
+        """Until the stream ends; how. `reads`: whether the client has more to say."""
         self._session = session
-        reading = asyncio.create_task(self._read(session))
-        reading.add_done_callback(self._task_done)
+        reading = asyncio.create_task(self._read(session)) if reads else None
+        if reading is not None:
+            reading.add_done_callback(self._task_done)
         try:
             refused = await self._ended
             await self._last_words()
             return refused
         finally:
             session.closed()
-            reading.cancel()
+            if reading is not None:
+                reading.cancel()
             if self._writing is not None:
                 self._writing.cancel()
 
@@ -50,7 +53,7 @@ class PlayCall:
             assert self._writing is not None
             await asyncio.wait((self._writing,), timeout=LAST_WRITE_S)
 
-    async def _read(self, session: Session) -> None:
+    async def _read(self, session: Session | WatchStream) -> None:
         while not self._ended.done():
             data = await self._context.read()
             if data is grpc.aio.EOF:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from pit.v1 import play_pb2
 
 from services.gateway.doors.grpc_aio.guard import (
     Context,
@@ -20,7 +21,17 @@ from services.gateway.doors.grpc_aio.guard import (
 from services.gateway.doors.grpc_aio.play import PlayCall
 from services.gateway.errors import Refusal, Refused
 from services.gateway.gateway import Gateway
-from services.gateway.methods import METHODS, Method, NotYet, Open, Play, Stream, Unary, methods_of
+from services.gateway.methods import (
+    METHODS,
+    Method,
+    NotYet,
+    Open,
+    Play,
+    Stream,
+    Unary,
+    Watch,
+    methods_of,
+)
 from services.gateway.observer import MethodName
 
 RECEIVE_BYTES_MAX: Final = 16 * 1024
@@ -114,6 +125,8 @@ class GrpcDoor:
                 return grpc.stream_stream_rpc_method_handler(served(self._stream(method)))
             case Play():
                 return grpc.stream_stream_rpc_method_handler(served(self._play))
+            case Watch():
+                return grpc.stream_stream_rpc_method_handler(served(self._watch))
             case NotYet(streams_responses=True):
                 return grpc.stream_stream_rpc_method_handler(served(self._not_yet))
             case NotYet():
@@ -153,6 +166,18 @@ class GrpcDoor:
         caller = caller_of(context, self._gateway.tokens)
         call = PlayCall(context)
         refused = await call.serve(self._gateway.open(call, caller))
+        if refused is not None:
+            await abort(context, refused)
+
+    async def _watch(self, _: Any, context: Context) -> None:
+        check_deadline(context)
+        check_client(context)
+        caller = caller_of(context, self._gateway.tokens)
+        request = await read_one(context, play_pb2.WatchRequest)
+        call = PlayCall(context)
+        stream = self._gateway.open_watch(call, caller)
+        stream.begin(request)
+        refused = await call.serve(stream, reads=False)
         if refused is not None:
             await abort(context, refused)
 
