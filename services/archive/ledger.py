@@ -114,6 +114,11 @@ class Ledger:
             self.nonces[event.seat] = event.nonce
         yield from ()
 
+    def _left(self, event: events.SeatLeft) -> Iterator[Finding]:
+        if self.round == 0:
+            self.nonces.pop(event.seat, None)  # who leaves before the first deal takes it along
+        yield from ()
+
     def _committed(self, event: events.Committed) -> Iterator[Finding]:
         self.tied = event.tied
         if event.seed is None or sha256(event.seed).digest() != event.commitment:
@@ -236,7 +241,8 @@ class Ledger:
         hand = self.hands.get(event.seat)
         if hand is not None and scores.corner(rules, hand, event.commodity) is not None:
             yield self._finding("score", f"seat {event.seat} did hold a corner")
-        if event.fine != rules.false_bell_fine:
+        score = self.scores[event.seat]
+        if event.fine != score - scores.total(rules, score, -rules.false_bell_fine):
             yield self._finding("score", f"the fine is {event.fine}")
         self._book(event.seat, -event.fine)
 
@@ -408,6 +414,7 @@ def _needs_time(event: Event) -> bool:
 
 _BOOKINGS: Final[dict[type, Callable[[Ledger, Any], Iterator[Finding]]]] = {
     events.TableOpened: Ledger._opened,
+    events.SeatLeft: Ledger._left,
     events.ReadyGiven: Ledger._ready,
     events.Committed: Ledger._committed,
     events.Dealt: Ledger._dealt,
@@ -425,4 +432,4 @@ _BOOKINGS: Final[dict[type, Callable[[Ledger, Any], Iterator[Finding]]]] = {
     events.Thawed: Ledger._thawed,
     events.TableClosed: Ledger._closed,
 }
-"""Events of seats and streams move no card and no point: the engine's own replay covers them."""
+"""The others move no card and no point: the engine's own replay covers them."""

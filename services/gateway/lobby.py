@@ -7,7 +7,7 @@ the table has answered; lists are read from the shards' lobby lines.
 import base64
 import secrets
 from collections.abc import Iterable
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from typing import Final
 
 from pit.v1 import lobby_pb2
@@ -94,7 +94,7 @@ class LobbyService:
     async def create_table(
         self, caller: Caller, request: lobby_pb2.CreateTableRequest
     ) -> lobby_pb2.CreateTableResponse:
-        request_id = _request_id(request.request_id, needed=True)
+        request_id = _request_id(caller, request.request_id, needed=True)
         table = table_id(caller.person, request_id, self._shards)
         visibility = request.visibility or Visibility.PUBLIC
         private = visibility == Visibility.PRIVATE
@@ -135,7 +135,7 @@ class LobbyService:
             wish = request.seat
             if not 0 <= wish <= SEAT_MAX:
                 raise Refused(Rejection.SEAT_RANGE)
-        request_id = _request_id(request.request_id, needed=False)
+        request_id = _request_id(caller, request.request_id, needed=False)
         seat, token = await self._join(caller, table, request_id, wish, invite_hash)
         return lobby_pb2.JoinTableResponse(
             table=await self._table(table), seat=seat, seat_token=token
@@ -179,7 +179,7 @@ class LobbyService:
         self, caller: Caller, request: lobby_pb2.LeaveTableRequest
     ) -> lobby_pb2.LeaveTableResponse:
         table = parse_table(request.table, self._shards)
-        request_id = _request_id(request.request_id, needed=False)
+        request_id = _request_id(caller, request.request_id, needed=False)
         await self._ask(table, commands.Leave(request_id, content_hash(b"leave"), caller.person))
         return lobby_pb2.LeaveTableResponse()
 
@@ -187,7 +187,7 @@ class LobbyService:
         self, caller: Caller, request: lobby_pb2.StartTableRequest
     ) -> lobby_pb2.StartTableResponse:
         table = parse_table(request.table, self._shards)
-        request_id = _request_id(request.request_id, needed=False)
+        request_id = _request_id(caller, request.request_id, needed=False)
         await self._ask(table, commands.Start(request_id, content_hash(b"start"), caller.person))
         return lobby_pb2.StartTableResponse()
 
@@ -221,7 +221,7 @@ class LobbyService:
     ) -> lobby_pb2.RotateInviteResponse:
         """A new code; all earlier ones are worthless. A repeat is shown the same one."""
         table = await self._seen(caller, request.table)
-        request_id = _request_id(request.request_id, needed=False)
+        request_id = _request_id(caller, request.request_id, needed=False)
         invite = self._tokens.invite_code(table, request_id)
         command = commands.RotateInvite(
             request_id, content_hash(b"rotate"), caller.person, sha256(invite.encode()).digest()
@@ -235,7 +235,7 @@ class LobbyService:
         table = await self._seen(caller, request.table)
         if not 0 <= request.seat <= SEAT_MAX:
             raise Refused(Rejection.SEAT_RANGE)
-        request_id = _request_id(request.request_id, needed=False)
+        request_id = _request_id(caller, request.request_id, needed=False)
         content = content_hash(b"remove %d" % request.seat)
         command = commands.RemoveSeat(request_id, content, caller.person, request.seat, "", "")
         await self._ask(table, command)
@@ -295,12 +295,13 @@ def _member(kind: type[Visibility] | type[AbsentPolicy], number: int, field: str
     return number
 
 
-def _request_id(given: bytes, *, needed: bool) -> bytes:
+def _request_id(caller: Caller, given: bytes, *, needed: bool) -> bytes:
+    """Each person's own: the same bytes from somebody else are another request."""
     if not given and not needed:
         return secrets.token_bytes(REQUEST_ID_BYTES)
     if len(given) != REQUEST_ID_BYTES:
         raise Refused.field("request_id", f"{REQUEST_ID_BYTES} bytes")
-    return given
+    return blake2b(caller.person.encode() + given, digest_size=REQUEST_ID_BYTES).digest()
 
 
 def _page_size(asked: int) -> int:

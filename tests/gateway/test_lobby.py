@@ -209,3 +209,23 @@ async def test_a_table_that_cannot_be_reached_is_asked_again_under_the_same_requ
         made = await front.answer(lobby.create_table(front.person(0), request))
         assert made.table.name
         assert len((await listed(front, front.person(0))).tables) == 1
+
+
+async def test_a_request_id_is_each_persons_own() -> None:
+    """The same 16 bytes from somebody else are another request, not a repeat."""
+    async with Front() as front:
+        ada, ben = front.person(0), front.person(1)
+        table = await front.table(ada)
+        same = bytes(16)
+        seats = set()
+        for person in (ada, ben):
+            request = lobby_pb2.JoinTableRequest(table=table, request_id=same)
+            seats.add((await front.answer(front.gateway.lobby.join_table(person, request))).seat)
+        assert seats == {0, 1}
+        for person in (ada, ben):
+            leaving = lobby_pb2.LeaveTableRequest(table=table, request_id=same[1:] + b"1")
+            await front.answer(front.gateway.lobby.leave_table(person, leaving))
+        shown = await front.answer(
+            front.gateway.lobby.get_table(ben, lobby_pb2.GetTableRequest(name=table))
+        )
+        assert list(shown.table.taken) == []
