@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -77,7 +77,8 @@ class Gateway:
         self._read_s = 0.0
         """When that was read which the next flush tells of."""
         self._expiring: list[Expiring] = []
-        self._raised: list[Caller] = []
+        self._raised: dict[str, float] = {}
+        """Greatest expiry by sign-in, not yet in the store."""
 
     # -------------------------------------------------------------- life
 
@@ -217,7 +218,8 @@ class Gateway:
         self._expiring.append(session)
 
     def expiry_raised(self, caller: Caller) -> None:
-        self._raised.append(caller)
+        known_s = self._raised.get(caller.sign_in, 0.0)
+        self._raised[caller.sign_in] = max(known_s, caller.expires_s)
 
     async def _look_after_expiries(self) -> None:
         """Streams of one sign-in live on, on any gateway, when one of them was refreshed."""
@@ -230,11 +232,14 @@ class Gateway:
 
     async def settle_expiries(self) -> None:
         """Keep what was raised, look up what is wanted; what fails is tried again."""
-        while self._raised:
-            caller = self._raised[-1]
-            await self._store.raise_expiry(caller.sign_in, caller.expires_s, REFRESH_S)
-            self._raised.pop()
-        while self._expiring:
-            session = self._expiring[-1]
-            session.expiry_is(await self._store.newest_expiry(session.caller.sign_in))
-            self._expiring.pop()
+        for sign_in, expires_s in tuple(self._raised.items()):
+            await self._store.raise_expiry(sign_in, expires_s, REFRESH_S)
+            if self._raised[sign_in] == expires_s:  # not raised again meanwhile
+                del self._raised[sign_in]
+        asking, self._expiring = deque(self._expiring), []
+        try:
+            while asking:
+                newest_s = await self._store.newest_expiry(asking[0].caller.sign_in)
+                asking.popleft().expiry_is(newest_s)
+        finally:
+            self._expiring = [*asking, *self._expiring]

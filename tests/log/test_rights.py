@@ -79,8 +79,12 @@ async def test_a_gateway_keeps_what_it_knows_of_people(urls: dict[str, str]):
     await people.keep_name("p1", "Ann")
     assert await people.names(["p1", "p2"]) == {"p1": "Ann"}
     await people.keep_refresh("digest", "content", 60)
-    assert await people.take_refresh("digest") == "content"
+    await people.keep_refresh("digest", "other", 60)
+    assert await people.refresh_content("digest") == "content"
+    await people.retire_refresh("digest", "used", 60)
+    assert await people.refresh_content("digest") == "used"
     await people.raise_expiry("sid", 5.0, 60)
+    await people.raise_expiry("sid", 4.0, 60)
     assert await people.newest_expiry("sid") == 5.0
     assert await people.claim_bot_seats([(table(0), 1)], "g", 1_000) == [True]
     await people.close()

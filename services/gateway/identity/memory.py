@@ -10,7 +10,7 @@ class MemoryPeopleStore:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._names: dict[str, str] = {}
-        self._refresh: dict[str, str] = {}
+        self._refresh: dict[str, tuple[str, float]] = {}
         self._expiries: dict[str, float] = {}
         self._claims: dict[tuple[str, int], float] = {}
 
@@ -21,13 +21,18 @@ class MemoryPeopleStore:
         return {person: self._names[person] for person in persons if person in self._names}
 
     async def keep_refresh(self, digest: str, content: str, for_s: int) -> None:
-        self._refresh[digest] = content
+        if await self.refresh_content(digest) is None:
+            await self.retire_refresh(digest, content, for_s)
 
-    async def take_refresh(self, digest: str) -> str | None:
-        return self._refresh.pop(digest, None)
+    async def retire_refresh(self, digest: str, content: str, for_s: int) -> None:
+        self._refresh[digest] = content, self._clock() + for_s
+
+    async def refresh_content(self, digest: str) -> str | None:
+        content, until_s = self._refresh.get(digest, ("", 0.0))
+        return content if self._clock() < until_s else None
 
     async def raise_expiry(self, sign_in: str, expires_s: float, for_s: int) -> None:
-        self._expiries[sign_in] = expires_s
+        self._expiries[sign_in] = max(expires_s, await self.newest_expiry(sign_in))
 
     async def newest_expiry(self, sign_in: str) -> float:
         return self._expiries.get(sign_in, 0)

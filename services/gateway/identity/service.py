@@ -1,4 +1,8 @@
-"""`IdentityService`: guests sign in, and stay signed in by refresh tokens used once each."""
+"""`IdentityService`: guests sign in, and stay signed in by refresh tokens used once each.
+
+A refresh whose reply was lost may be asked for again: for a short while the used token still
+gives its one successor, which is derived from it.
+"""
 
 import json
 import secrets
@@ -18,6 +22,8 @@ from services.gateway.session.roles import Role
 
 REFRESH_S: Final = 30 * 24 * 3600
 REFRESH_CHARACTERS_MAX: Final = 128
+REPEAT_S: Final = 60
+"""How long a used refresh token gives its successor again: longer than a client keeps trying."""
 
 
 class IdentityService:
@@ -37,27 +43,35 @@ class IdentityService:
             person=person_name(person),
             access_token=self._tokens.access(person, sign_in, Role.PLAYER),
             access_expires_in=Duration(seconds=ACCESS_S),
-            refresh_token=await self._refresh_token(person, sign_in),
+            refresh_token=await self._keep(secrets.token_urlsafe(32), person, sign_in),
         )
 
     async def refresh(self, request: identity_pb2.RefreshRequest) -> identity_pb2.RefreshResponse:
         token = request.refresh_token
         content = None
         if 1 <= len(token) <= REFRESH_CHARACTERS_MAX:
-            content = await self._store.take_refresh(sha256(token.encode()).hexdigest())
+            content = await self._store.refresh_content(_digest(token))
         if content is None:
             raise Refused(Refusal.INVALID_REFRESH_TOKEN)
-        person, sign_in = json.loads(content)
+        person, sign_in, used = json.loads(content)
+        successor = await self._keep(self._tokens.refresh_after(token), person, sign_in)
+        if not used:
+            content = json.dumps([person, sign_in, True])
+            await self._store.retire_refresh(_digest(token), content, REPEAT_S)
         # Streams that cannot be told of the new token live on by this.
         await self._store.raise_expiry(sign_in, time.time() + ACCESS_S, REFRESH_S)
         return identity_pb2.RefreshResponse(
             access_token=self._tokens.access(person, sign_in, Role.PLAYER),
             access_expires_in=Duration(seconds=ACCESS_S),
-            refresh_token=await self._refresh_token(person, sign_in),
+            refresh_token=successor,
         )
 
-    async def _refresh_token(self, person: str, sign_in: str) -> str:
-        token = secrets.token_urlsafe(32)
-        digest = sha256(token.encode()).hexdigest()
-        await self._store.keep_refresh(digest, json.dumps([person, sign_in]), REFRESH_S)
+    async def _keep(self, token: str, person: str, sign_in: str) -> str:
+        content = json.dumps([person, sign_in, False])
+        await self._store.keep_refresh(_digest(token), content, REFRESH_S)
         return token
+
+
+def _digest(token: str) -> str:
+    """What the store knows a token by."""
+    return sha256(token.encode()).hexdigest()

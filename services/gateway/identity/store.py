@@ -13,12 +13,16 @@ class PeopleStore(Protocol):
 
     async def names(self, persons: Sequence[str]) -> dict[str, str]: ...
 
-    async def keep_refresh(self, digest: str, content: str, for_s: int) -> None: ...
+    async def keep_refresh(self, digest: str, content: str, for_s: int) -> None:
+        """Unless it is there already, whatever its content."""
 
-    async def take_refresh(self, digest: str) -> str | None:
-        """Its content, once."""
+    async def retire_refresh(self, digest: str, content: str, for_s: int) -> None:
+        """Other content, and a shorter life."""
 
-    async def raise_expiry(self, sign_in: str, expires_s: float, for_s: int) -> None: ...
+    async def refresh_content(self, digest: str) -> str | None: ...
+
+    async def raise_expiry(self, sign_in: str, expires_s: float, for_s: int) -> None:
+        """Unless a newer one is known."""
 
     async def newest_expiry(self, sign_in: str) -> float:
         """0 where none is known."""
@@ -49,14 +53,19 @@ class RedisPeopleStore:
         }
 
     async def keep_refresh(self, digest: str, content: str, for_s: int) -> None:
+        await self._all([("SET", keys.refresh_token(digest), content, "NX", "EX", for_s)])
+
+    async def retire_refresh(self, digest: str, content: str, for_s: int) -> None:
         await self._all([("SET", keys.refresh_token(digest), content, "EX", for_s)])
 
-    async def take_refresh(self, digest: str) -> str | None:
-        [content] = await self._all([("GETDEL", keys.refresh_token(digest))])
+    async def refresh_content(self, digest: str) -> str | None:
+        [content] = await self._all([("GET", keys.refresh_token(digest))])
         return None if content is None else str(content.decode())
 
     async def raise_expiry(self, sign_in: str, expires_s: float, for_s: int) -> None:
-        await self._all([("SET", keys.newest_expiry(sign_in), int(expires_s), "EX", for_s)])
+        if expires_s > await self.newest_expiry(sign_in):
+            key = keys.newest_expiry(sign_in)
+            await self._all([("SET", key, int(expires_s), "EX", for_s)])
 
     async def newest_expiry(self, sign_in: str) -> float:
         [expires_s] = await self._all([("GET", keys.newest_expiry(sign_in))])

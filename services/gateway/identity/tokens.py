@@ -6,7 +6,7 @@ verify, so that keys are rotated without signing anybody out.
 
 import hmac
 import time
-from base64 import b32encode
+from base64 import b32encode, urlsafe_b64encode
 from hashlib import sha256
 from typing import Any, Final
 
@@ -104,6 +104,11 @@ class SignedTokens:
         secret = self._keys[self._signer]
         digest = hmac.digest(secret, b"invite " + table.encode() + request, sha256)
         return f"{table}-{b32encode(digest).decode().lower()[:20]}"
+
+    def refresh_after(self, token: str) -> str:
+        """The one successor of a refresh token: the same, however often it is asked for."""
+        digest = hmac.digest(self._keys[self._signer], b"refresh " + token.encode(), sha256)
+        return urlsafe_b64encode(digest).decode().rstrip("=")
 
     def _sign(self, claims: dict[str, Any], audience: str, for_s: int) -> str:
         now_s = int(time.time())

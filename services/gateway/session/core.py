@@ -237,8 +237,9 @@ class Session:
         caller = self._exchange.tokens.caller(refresh.access_token)
         if caller.person != self.caller.person or caller.sign_in != self.caller.sign_in:
             raise Refused(Refusal.INVALID_TOKEN)
-        self._exchange.expiry_raised(caller)
-        self.expiry_is(caller.expires_s)
+        if caller.expires_s > self.caller.expires_s:
+            self._exchange.expiry_raised(caller)
+            self.expiry_is(caller.expires_s)
 
     def _receive_ping(self, ping: play_pb2.StreamPing) -> None:
         if self._exchange.spend(self.caller):

@@ -1,0 +1,93 @@
+"""Sign-ins: refresh tokens and expiries, over stores that answer late or not at all."""
+
+from dataclasses import replace
+
+import pytest
+from pit.v1 import identity_pb2
+
+from services.gateway.errors import Refused
+from services.gateway.identity.memory import MemoryPeopleStore
+from services.gateway.identity.service import REPEAT_S, IdentityService
+from services.gateway.identity.tokens import SignedTokens, parse_keys
+from services.gateway.names import NameBook
+from services.log.port import Unavailable
+from support.front import Front
+
+
+class Store(MemoryPeopleStore):
+    """Fails once where it is told to, having done what it was asked or not."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.fails_after = ""
+        super().__init__(lambda: self.now_s)
+
+    async def keep_refresh(self, digest: str, content: str, for_s: int) -> None:
+        await super().keep_refresh(digest, content, for_s)
+        self._fail("keep")
+
+    async def retire_refresh(self, digest: str, content: str, for_s: int) -> None:
+        await super().retire_refresh(digest, content, for_s)
+        self._fail("retire")
+
+    def _fail(self, where: str) -> None:
+        if self.fails_after == where:
+            self.fails_after = ""
+            raise Unavailable("the reply was lost")
+
+
+def service(store: Store) -> IdentityService:
+    return IdentityService(SignedTokens(parse_keys("k1:" + "ab" * 32)), store, NameBook(store))
+
+
+async def refreshed(identity: IdentityService, token: str) -> str:
+    answer = await identity.refresh(identity_pb2.RefreshRequest(refresh_token=token))
+    return answer.refresh_token
+
+
+@pytest.mark.parametrize("where", ["keep", "retire"])
+async def test_a_refresh_whose_reply_was_lost_is_asked_for_again(where: str) -> None:
+    store = Store()
+    identity = service(store)
+    signed_in = await identity.sign_in_guest(identity_pb2.SignInGuestRequest(display_name="Ann"))
+    store.fails_after = where
+    with pytest.raises(Unavailable):
+        await refreshed(identity, signed_in.refresh_token)
+    second = await refreshed(identity, signed_in.refresh_token)
+    assert await refreshed(identity, second) not in {second, signed_in.refresh_token}
+
+
+async def test_a_used_token_gives_nothing_new_and_soon_nothing_at_all() -> None:
+    store = Store()
+    identity = service(store)
+    signed_in = await identity.sign_in_guest(identity_pb2.SignInGuestRequest(display_name="Ann"))
+    second = await refreshed(identity, signed_in.refresh_token)
+    third = await refreshed(identity, second)
+    assert await refreshed(identity, signed_in.refresh_token) == second
+    store.now_s += REPEAT_S - 1
+    assert await refreshed(identity, second) == third
+    store.now_s += 2
+    for used in (signed_in.refresh_token, second):
+        with pytest.raises(Refused, match="INVALID_REFRESH_TOKEN"):
+            await refreshed(identity, used)
+    await refreshed(identity, third)
+
+
+async def test_the_newest_expiry_of_a_sign_in_counts_and_none_is_forgotten() -> None:
+    async with Front() as front:
+        [one] = await front.seated(await front.table(front.person(0)), 0)
+        asked, now_s = [], front.wall()
+
+        class Asking:
+            def __init__(self) -> None:
+                self.caller = one.caller
+
+            def expiry_is(self, expires_s: float) -> None:
+                asked.append(expires_s)
+
+        for later_s in (5_000, 9_000, 7_000):
+            front.gateway.expiry_raised(replace(one.caller, expires_s=now_s + later_s))
+        front.gateway.newer_expiry_wanted(Asking())
+        front.gateway.newer_expiry_wanted(Asking())
+        await front.gateway.settle_expiries()
+        assert asked == [now_s + 9_000] * 2
