@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 PREFIX = "PIT_"
@@ -62,6 +62,13 @@ class Settings(BaseSettings):
     profile: Literal["public", "load"] = "public"
     """Limits on people at a gateway; `load` has none, for measuring."""
     native_door: Literal["grpc.aio"] = "grpc.aio"
+
+    @field_validator("redis_url")
+    @classmethod
+    def _is_url(cls, url: str) -> str:
+        if url and not url.startswith(("redis://", "rediss://", "unix://")):
+            raise ValueError("begins with redis://, rediss:// or unix://")
+        return url
 
     @property
     def archive_directory(self) -> Path:

@@ -95,6 +95,11 @@ class EmbeddedServer:
         return f"{self.binary.name} on port {self.port}, {self.durability}, in {self.directory}"
 
     @property
+    def ended(self) -> bool:
+        """Whether it was started and has ended by itself."""
+        return self._process is not None and self._process.poll() is not None
+
+    @property
     def pid(self) -> int:
         if self._process is None:
             raise ServerNotStarted("the server is not running")

@@ -268,13 +268,20 @@ def test_nothing_is_left_running_when_the_demo_is_killed(
 
 @pytest.mark.all
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_a_child_that_dies_is_named(running: tuple[Any, dict[str, str]]) -> None:
+@pytest.mark.parametrize(
+    ("program", "named"),
+    [("serve gateway", "gateway ended"), ("valkey-server 127", "the embedded server ended")],
+)
+def test_a_child_that_dies_is_named(
+    running: tuple[Any, dict[str, str]], program: str, named: str
+) -> None:
     process, _ = running
-    gateway = next(pid for pid in descendants(process.pid) if "gateway" in command_line(pid))
-    os.kill(gateway, signal.SIGKILL)
+    child = next(pid for pid in descendants(process.pid) if program in command_line(pid))
+    os.kill(child, signal.SIGKILL)
     _, err = process.communicate(timeout=60)
     assert process.returncode == Exit.CHILD_ENDED
-    assert "gateway ended" in err
+    assert named in err
+    assert "Traceback" not in err
 
 
 def descendants(pid: int) -> list[int]:

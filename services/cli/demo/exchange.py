@@ -42,7 +42,15 @@ class Exchange:
 
     def start(self) -> None:
         """Start all but the bots, and wait until players can be served."""
-        self._logs.mkdir(parents=True, exist_ok=True)
+        try:
+            self._logs.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Failure(
+                Exit.USAGE,
+                f"{self.plan.data} cannot be the data directory",
+                error.strerror or type(error).__name__,
+                "give --data a directory that can be made or written",
+            ) from None
         self._lock = _lock(self.plan.data)
         self.report_path.unlink(missing_ok=True)
         self.banner = self._start_server()
@@ -70,7 +78,15 @@ class Exchange:
         self._bots.start()
 
     def check_children(self) -> None:
-        """Raises `Failure` when one of them has ended."""
+        """Raises `Failure` when one of them, or the embedded server, has ended."""
+        if self._server is not None and self._server.ended:
+            raise Failure(
+                Exit.CHILD_ENDED,
+                "the embedded server ended by itself",
+                "it was killed, or ran out of memory or disk",
+                f"look into {self.plan.data / 'server'}, then start the demo again: what was "
+                "acknowledged is on disk",
+            )
         for child in self._running():
             if child.ended() is not None:
                 raise child.failure()

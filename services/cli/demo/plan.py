@@ -10,6 +10,9 @@ from services.cli.common import load_settings
 from services.cli.failures import Exit, Failure
 from services.settings import Settings
 
+PORT_BASE_MAX = 65_000
+"""Leaves room above for the ports of all processes of a demo."""
+
 STORE_PORT = 79
 """Distance of the embedded server's port from the first."""
 METRICS_PORT = 90
@@ -72,7 +75,14 @@ def plan(
     """Settle a demo. Raises `Failure` where it could not run."""
     settings = load_settings()
     _check_rules(rules, seats)
-    port_base = port_base or settings.port_base
+    port_base = settings.port_base if port_base is None else port_base
+    if not 1 <= port_base <= PORT_BASE_MAX:
+        raise Failure(
+            Exit.USAGE,
+            f"there is no port {port_base}, or none above it for the others",
+            f"the ports of a demo begin at 1 to {PORT_BASE_MAX}",
+            "give --port-base a number in that range, for example 7700",
+        )
     _check_port(settings.bind, port_base, "gRPC")
     if not settings.redis_url:
         _check_port(settings.bind, port_base + STORE_PORT, "the embedded server")

@@ -12,6 +12,7 @@ from typing import Any
 
 from services.archive import keys
 from services.archive.directory import DirectoryArchive
+from services.cli.common import explained_store
 from services.cli.demo import report, screen, summary
 from services.cli.demo.exchange import Exchange
 from services.cli.demo.follow import Follower
@@ -116,7 +117,9 @@ def _sum_up(
     archive = DirectoryArchive(exchange.archive_root)
     log = RedisReaderLog(exchange.url)
     try:
-        reading = summary.read_back(archive, log, keys.public_key(exchange.archive_root), played)
+        with explained_store():
+            key = keys.public_key(exchange.archive_root)
+            reading = summary.read_back(archive, log, key, played)
     finally:
         log.close()
     figures = summary.summary(
