@@ -51,7 +51,7 @@ class BotTables:
             for_bots=True,
         )
         async with self._at_once:
-            table = await self._exchange.create_table(request)
+            table = (await self._exchange.create_table(request)).table
             self._open.add(table.name)
             await self._exchange.start_table(table.name)
         return table.name

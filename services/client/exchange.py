@@ -119,14 +119,18 @@ class Exchange:
 
     # ------------------------------------------------------------------ the lobby
 
-    async def create_table(self, request: lobby_pb2.CreateTableRequest) -> lobby_pb2.Table:
-        """Open a table. The request id makes a repeat harmless; it is filled in if absent."""
+    async def create_table(
+        self, request: lobby_pb2.CreateTableRequest
+    ) -> lobby_pb2.CreateTableResponse:
+        """Open a table. The request id makes a repeat harmless; it is filled in if absent.
+
+        The invite code of a private table stands in the answer, and nowhere else.
+        """
         if not request.request_id:
             request.request_id = os.urandom(16)
-        created = await self._call(
+        return await self._call(
             lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).CreateTable, request
         )
-        return created.table
 
     async def list_tables(
         self, preset: str = "", joinable: bool = False, page_token: str = ""

@@ -41,7 +41,8 @@ class TableFeed:
         self._attaching: dict[bytes, Viewer] = {}
         self._given_up: set[bytes] = set()
         """Streams that ended while they asked for a seat: what they are given is taken back."""
-        self._requests: dict[bytes, asyncio.Future[events.RequestAnswered]] = {}
+        self._requests: dict[bytes, list[asyncio.Future[events.RequestAnswered]]] = {}
+        """Who waits for the answer to a request id: a call, and its repeats."""
         self._answered: list[Viewer] = []
 
     @property
@@ -74,14 +75,20 @@ class TableFeed:
             del self._seats[viewer.seat]
 
     def await_answer(self, request: bytes) -> "asyncio.Future[events.RequestAnswered]":
-        """The answer to a command with this request id. Shared by all who wait for it."""
-        future = self._requests.get(request)
-        if future is None:
-            future = self._requests[request] = asyncio.get_running_loop().create_future()
+        """The answer to a command with this request id."""
+        future = asyncio.get_running_loop().create_future()
+        self._requests.setdefault(request, []).append(future)
         return future
 
-    def forget_request(self, request: bytes) -> None:
-        self._requests.pop(request, None)
+    def give_up_answer(
+        self, request: bytes, future: "asyncio.Future[events.RequestAnswered]"
+    ) -> None:
+        """This one waits no longer; its repeats may."""
+        waiting = self._requests.get(request, [])
+        if future in waiting:
+            waiting.remove(future)
+            if not waiting:
+                del self._requests[request]
 
     # -------------------------------------------------------------- what happened
 
@@ -186,9 +193,9 @@ class TableFeed:
             self._answered.append(viewer)
 
     def _on_request_answered(self, note: events.RequestAnswered) -> None:
-        future = self._requests.pop(note.request, None)
-        if future is not None and not future.done():
-            future.set_result(note)
+        for future in self._requests.pop(note.request, ()):
+            if not future.done():
+                future.set_result(note)
 
     def _on_attached(self, note: events.Attached) -> None:
         self._deck = deck_of(note.shown.rules)

@@ -134,11 +134,11 @@ class Hub:
         try:
             self.submit(table, command, receipt)
             async with asyncio.timeout(REQUEST_TIMEOUT_S):
-                return await asyncio.shield(future)
+                return await future
         except TimeoutError:
             raise Refused(Refusal.TABLE_UNAVAILABLE) from None
         finally:
-            feed.forget_request(request)
+            feed.give_up_answer(request, future)
             self.release(table)
 
     async def append_forever(self) -> None:

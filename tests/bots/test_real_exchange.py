@@ -128,7 +128,7 @@ async def test_a_person_takes_a_seat_from_a_bot_and_plays_to_the_end(
         async with bots_at([front.target], front.keys) as signed_in:
             house = House(signed_in, Manner((CAREFUL,), MAX, 1.0), random.Random(2))
             async with living(house):
-                table = await signed_in.create_table(
+                created = await signed_in.create_table(
                     lobby_pb2.CreateTableRequest(
                         display_name="Bots",
                         preset="blitz",
@@ -140,8 +140,8 @@ async def test_a_person_takes_a_seat_from_a_bot_and_plays_to_the_end(
                         for_bots=True,
                     )
                 )
-                await signed_in.start_table(table.name)
-                playing = worked_example()["play"](front.target, table.name, 2)
+                await signed_in.start_table(created.table.name)
+                playing = worked_example()["play"](front.target, created.table.name, 2)
                 scores = await asyncio.wait_for(playing, WAIT_S)
     assert len(scores) == 4
     assert max(scores) >= 100

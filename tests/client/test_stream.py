@@ -257,8 +257,8 @@ async def test_a_call_that_finds_nobody_is_repeated_with_the_same_request_id(
     exchange: Exchange, gateway: StubGateway
 ) -> None:
     gateway.unavailable = 1
-    table = await in_time(exchange.create_table(lobby_pb2.CreateTableRequest(preset="blitz")))
-    assert table.name == "tables/t"
+    created = await in_time(exchange.create_table(lobby_pb2.CreateTableRequest(preset="blitz")))
+    assert created.table.name == "tables/t"
     first, second = gateway.created
     assert first == second
     assert len(first.request_id) == 16

@@ -1,5 +1,6 @@
 """Finding a table and sitting down, over the log in memory."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -229,3 +230,16 @@ async def test_a_request_id_is_each_persons_own() -> None:
             front.gateway.lobby.get_table(ben, lobby_pb2.GetTableRequest(name=table))
         )
         assert list(shown.table.taken) == []
+
+
+async def test_who_repeats_a_call_does_not_lose_its_answer_with_the_first_try() -> None:
+    async with Front() as front:
+        ada = front.person(0)
+        table = await front.table(ada)
+        request = lobby_pb2.JoinTableRequest(table=table, request_id=front.request_id())
+        first, again = (
+            asyncio.ensure_future(front.gateway.lobby.join_table(ada, request)) for _ in range(2)
+        )
+        await asyncio.sleep(0)
+        first.cancel()
+        assert (await front.answer(again)).seat == 0
