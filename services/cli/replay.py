@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from engine.commands import NOBODY
-from engine.events import Event, Note
+from engine.events import Event, Note, TableOpened
 from engine.view import view
 from services.archive.directory import DirectoryArchive
 from services.archive.source import Game, find
@@ -52,6 +52,14 @@ def replay(name: str, seat: int | None, all_hands: bool, speed: float, as_json: 
         raise Failure(Exit.USAGE, "--seat and --all-hands exclude each other")
     viewer = NOBODY if seat is None else seat
     events = numbered_events(load_game(name))
+    opened = events[0][1] if events else None
+    if seat is not None and isinstance(opened, TableOpened) and not 0 <= seat < opened.seats:
+        raise Failure(
+            Exit.USAGE,
+            f"there is no seat {seat} at {name}",
+            f"its seats are 0 to {opened.seats - 1}",
+            "give --seat one of them, or leave it out for a spectator's view",
+        )
     story = Story()
     first_ms = before_ms = 0
     for seq, event in events:

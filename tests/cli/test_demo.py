@@ -177,6 +177,15 @@ def hands(story: str) -> int:
     return next(place for place, line in enumerate(after) if not line.startswith(" " * 22))
 
 
+def test_a_seat_that_is_not_there_has_no_replay(
+    here: Here, settings: dict[str, str], finished: str
+) -> None:
+    for seat in ("4", "-1"):
+        refused = here("table", "replay", finished, f"--seat={seat}", settings=settings)
+        assert refused.code == Exit.USAGE
+        assert "Traceback" not in refused.err
+
+
 def test_tables_are_listed_and_shown(here: Here, settings: dict[str, str], finished: str) -> None:
     listed = here("table", "list", "--all", settings=settings)
     assert finished in listed.out
