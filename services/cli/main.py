@@ -39,7 +39,9 @@ KeyOption = Annotated[
 @app.command()
 def demo(
     *,
-    tables: Annotated[int, typer.Option(min=1, help="Tables kept in play at least; those of earlier runs go on.")] = 8,
+    tables: Annotated[
+        int, typer.Option(min=1, help="Tables kept in play; those of earlier runs go on beside.")
+    ] = 8,
     seats: Annotated[int, typer.Option(min=3, max=8, help="Seats a table.")] = 4,
     rules: Annotated[str, typer.Option(help="Preset of the rules.")] = "blitz",
     duration: Annotated[float, typer.Option(min=0, help="Seconds; 0: until you quit.")] = 0,
