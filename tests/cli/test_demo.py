@@ -333,3 +333,14 @@ def test_twenty_kills_under_play(tmp_path: Path) -> None:
     assert figures["invariant_breaks"] == figures["errors"] == 0
     assert figures["unavailable_ms"]["max"] <= UNAVAILABLE_MS_MAX
     assert figures["games_finished"] >= 10
+
+
+@pytest.mark.all
+def test_a_run_in_which_nobody_played_is_not_a_good_one(tmp_path: Path) -> None:
+    base = str(free_port_base())
+    idle = pit(
+        *("demo", "--no-bots", "--json", "--duration", "2", "--port-base", base),
+        *("--data", str(tmp_path)),
+    )
+    assert idle.code == Exit.CHECK_FAILED
+    assert idle.json()["problems"] == ["no game was played"]

@@ -112,7 +112,7 @@ def problems(plan: Plan, played: Played, reading: Reading, figures: Mapping[str,
         f"{name}, event {finding.seq}: {finding.kind}: {finding.text}"
         for name, finding in reading.findings
     ]
-    if plan.bots and plan.duration_s and not figures["trades"]:
+    if plan.duration_s and not figures["trades"]:
         found.append("no game was played")
     for table in reading.tables:
         stalled_ms = table.stalled_ms(played.end_ms.get(int(table.name[:2]), 0))
