@@ -80,6 +80,41 @@ def demo(
     )
 
 
+@app.command()
+def play(
+    *,
+    target: Annotated[str, typer.Option(help="HOST:PORT of a gateway.")] = "",
+    name: Annotated[str, typer.Option(help="Your name at the table.")] = "",
+    table: Annotated[str, typer.Option(help="A table to join; none: one of your own.")] = "",
+    seat: Annotated[int | None, typer.Option(min=0, help="A seat there; none: any.")] = None,
+    code: Annotated[str, typer.Option(help="Invite code of a private table.")] = "",
+    rules: Annotated[str, typer.Option(help="Preset of your own table.")] = "blitz",
+    seats: Annotated[int, typer.Option(min=3, max=8, help="Its seats; bots fill them.")] = 4,
+    wait: Annotated[bool, typer.Option("--wait", help="Let people join; r starts.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="By invite code only; waits.")] = False,
+    switch: Annotated[
+        list[str], typer.Option(help="NAME=VALUE over the preset, such as target=100.")
+    ] = [],  # noqa: B006 (typer copies it)
+    transcript: Annotated[Path | None, typer.Option(help="Write the game as text.")] = None,
+) -> None:
+    """Play in this terminal, against bots or others."""
+    from services.cli.play import play as sit_down
+
+    sit_down(
+        target=target,
+        name=name,
+        table=table,
+        seat=seat,
+        code=code,
+        rules=rules,
+        seats=seats,
+        wait=wait,
+        private=private,
+        switches=switch,
+        transcript=transcript,
+    )
+
+
 @serve_app.command("matcher")
 def serve_matcher(with_parent: ParentOption = 0) -> None:
     """Own shards: decide commands, write events."""

@@ -67,6 +67,11 @@ class SeatSession:
         """Log time now: what the deadlines in the view are to be compared with."""
         return self._stream.log_us()
 
+    @property
+    def connected(self) -> bool:
+        """Whether the seat is attached now. While it is not, the stream comes back by itself."""
+        return self._stream.protocol.attached
+
     # ------------------------------------------------------------------ acts
 
     async def ready(self, ready_for: table_pb2.ReadyFor.ValueType) -> Outcome:

@@ -1,0 +1,67 @@
+"""`pit play`: a person at a table, in this terminal."""
+
+import getpass
+import sys
+from pathlib import Path
+
+from services.cli.common import load_settings
+from services.cli.failures import Exit, Failure
+
+NAME_CHARACTERS_MAX = 64
+
+
+def play(
+    *,
+    target: str,
+    name: str,
+    table: str,
+    seat: int | None,
+    code: str,
+    rules: str,
+    seats: int,
+    wait: bool,
+    private: bool,
+    switches: list[str],
+    transcript: Path | None,
+) -> None:
+    """Play, or say why that is not possible."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Failure(
+            Exit.USAGE,
+            "`pit play` needs a terminal",
+            "its keys and its screen are one's own terminal; a pipe has neither",
+            "run it in a terminal; for programs there is services/client",
+        )
+    from services.play.main import Impossible, Wish
+    from services.play.main import play as sit_down
+
+    try:
+        sit_down(
+            Wish(
+                target=target or load_settings().gateway_target,
+                name=name or _user_name(),
+                table=table,
+                seat=seat,
+                code=code,
+                rules=rules,
+                seats=seats,
+                wait=wait or private,
+                private=private,
+                switches=tuple(switches),
+                transcript=transcript,
+            )
+        )
+    except Impossible as impossible:
+        raise Failure(
+            Exit.UNREACHABLE if impossible.unreachable else Exit.USAGE,
+            impossible.what,
+            impossible.why,
+            impossible.remedy,
+        ) from None
+
+
+def _user_name() -> str:
+    try:
+        return getpass.getuser()[:NAME_CHARACTERS_MAX]
+    except (KeyError, OSError):
+        return "You"

@@ -1,0 +1,211 @@
+"""What the person at the terminal has been told and has marked, beside the view of the table.
+
+No terminal and no network here: happenings and keys come in, the screen is drawn from it.
+"""
+
+from typing import Final
+
+from pit.v1 import play_pb2, table_pb2
+
+from engine.value import value
+from services.client.happenings import (
+    Happened,
+    Happening,
+    Outcome,
+    Rejected,
+    Started,
+    Unknown,
+    WasReset,
+)
+from services.client.view import NOBODY, TableView
+from services.play import story, words
+from services.play.hand import Choice, answerable, first_choice, still_held
+
+LINES_KEPT: Final = 20_000
+"""Several whole games."""
+RESETS: Final[dict[int, str]] = {
+    play_pb2.RESET_REASON_HISTORY: "The exchange's store lost its last moments.",
+    play_pb2.RESET_REASON_GAP: "You missed too much to be told all of it.",
+    play_pb2.RESET_REASON_DIVERGED: "This program and the exchange disagreed.",
+}
+
+
+@value
+class Line:
+    """A line of the log."""
+
+    at_us: int
+    """Log time."""
+    text: str
+    own: bool
+
+
+@value
+class Result:
+    """A round that is over, or the game."""
+
+    title: str
+    shown: str
+    """The cards that were shown at the corner."""
+    bull_seat: int
+    bear_seat: int
+    deltas: tuple[int, ...]
+    places: tuple[int, ...]
+
+
+NO_RESULT: Final = Result("", "", NOBODY, NOBODY, (), ())
+
+
+class Model:
+    """Everything on the screen that is not in the `TableView`."""
+
+    def __init__(self, view: TableView) -> None:
+        self.told: list[Line] = []
+        """Everything that was told, oldest first."""
+        self.notice = ""
+        """The answer to the last key, where it needs one."""
+        self.choice: Choice = first_choice(view)
+        self.result: Result = NO_RESULT
+        self.moved_at_us = 0
+        """Log time of the last act that counts against idleness."""
+        self.end = ""
+        """Why nothing more will come."""
+        self._order: list[int] = []
+        """Seats with open offers, oldest first."""
+        self._aimed = NOBODY
+        self.refresh(view)
+
+    def refresh(self, view: TableView) -> None:
+        """Start anew from a snapshot."""
+        self._order = [seat for seat, shown in enumerate(view.seats) if shown.offer_size]
+        self.choice = still_held(view, self.choice)
+
+    # ------------------------------------------------------------------ from the exchange
+
+    def take(self, happening: Happening, view: TableView, log_us: int) -> None:
+        """Something happened; the view holds it already."""
+        if isinstance(happening, Happened):
+            self._take_event(happening, view, log_us)
+        elif isinstance(happening, Started) and happening.resumed:
+            self.say("Connected again: nothing was missed, what happened meanwhile follows", log_us)
+        elif isinstance(happening, WasReset):
+            self._was_reset(happening, view, log_us)
+
+    def say(self, text: str, log_us: int, own: bool = True) -> None:
+        self.told.append(Line(log_us, text, own))
+        del self.told[:-LINES_KEPT]
+
+    def settled(self, outcome: Outcome) -> None:
+        """An own command has its outcome."""
+        if isinstance(outcome, Rejected):
+            self.notice = words.refusal(outcome.reason, outcome.parameters, outcome.message)
+        elif isinstance(outcome, Unknown):
+            self.notice = "Nobody can say whether that took effect: look at your hand and offers."
+        else:
+            self.notice = ""
+
+    def _take_event(self, happened: Happened, view: TableView, log_us: int) -> None:
+        event = happened.event
+        kind = event.WhichOneof("kind")
+        text = story.tell(happened, view)
+        if text:
+            self.say(text, log_us, _concerns(happened, view.seat))
+        if kind == "offer_opened":
+            self._closed(event.offer_opened.seat)
+            self._order.append(event.offer_opened.seat)
+        elif kind == "offer_ended":
+            self._closed(event.offer_ended.seat)
+        elif kind == "traded":
+            self._closed(event.traded.seat, event.traded.partner)
+        elif kind == "dealt":
+            self._order.clear()
+            self.result = NO_RESULT
+            self.choice = first_choice(view)
+            self.notice = ""
+        elif kind == "exchange_opened":
+            self.moved_at_us = log_us
+            self.notice = ""
+        elif kind in _RESULTS:
+            self._take_result(event, view)
+        if happened.number and kind in {"offer_opened", "traded", "offer_ended"}:
+            self.moved_at_us = log_us
+        self.choice = still_held(view, self.choice)
+
+    def _closed(self, *seats: int) -> None:
+        self._order = [seat for seat in self._order if seat not in seats]
+
+    def _take_result(self, event: table_pb2.Event, view: TableView) -> None:
+        old = self.result
+        self.notice = ""
+        if event.HasField("cornered"):
+            cornered = event.cornered
+            self._order.clear()
+            who = (
+                "YOU HAVE"
+                if cornered.seat == view.seat
+                else f"{story.player(view, cornered.seat)} has"
+            )
+            name = words.names(view.deck)[view.deck.lane[cornered.commodity]]
+            self.result = Result(
+                f"{who} the CORNER ON {name.upper()}: {words.CORNERS[cornered.kind]}",
+                words.cards(view.deck.pack(cornered.hand), view.deck),
+                cornered.bull_seat if cornered.HasField("bull_seat") else NOBODY,
+                cornered.bear_seat if cornered.HasField("bear_seat") else NOBODY,
+                (),
+                (),
+            )
+        elif event.HasField("round_scored"):
+            deltas = tuple(event.round_scored.deltas)
+            self.result = Result(old.title, old.shown, old.bull_seat, old.bear_seat, deltas, ())
+        elif event.HasField("round_void"):
+            self._order.clear()
+            title = f"Round {event.round_void.round} is VOID: no corner before the time was up"
+            self.result = Result(title, "", NOBODY, NOBODY, tuple(event.round_void.deltas), ())
+        else:
+            places = tuple(event.game_ended.places)
+            title = old.title or "The game is over"
+            self.result = Result(title, old.shown, old.bull_seat, old.bear_seat, old.deltas, places)
+
+    def _was_reset(self, reset: WasReset, view: TableView, log_us: int) -> None:
+        self.refresh(view)
+        self.say(
+            f"{RESETS.get(reset.reason, 'The table was told anew.')} This is how it is now", log_us
+        )
+        for undone in reset.undone:
+            kind = (undone.command.WhichOneof("kind") or "").replace("_", " ")
+            self.say(
+                f"UNDONE: your {kind} had been confirmed and is lost; do it again if you will",
+                log_us,
+            )
+
+    # ------------------------------------------------------------------ offers to answer
+
+    def aimed(self, view: TableView) -> int:
+        """The seat whose offer ENTER answers: the one chosen, else the newest."""
+        able = answerable(view, self._order)
+        if self._aimed in able:
+            return self._aimed
+        return able[-1] if able else NOBODY
+
+    def aim_next(self, view: TableView) -> None:
+        """Aim at the next open offer."""
+        able = answerable(view, self._order)
+        if not able:
+            self.notice = "No open offer to answer. Call one yourself with 1 to 4."
+            return
+        now = self.aimed(view)
+        self._aimed = able[(able.index(now) + 1) % len(able)]
+
+
+_RESULTS: Final = frozenset({"cornered", "round_scored", "round_void", "game_ended"})
+
+
+def _concerns(happened: Happened, seat: int) -> bool:
+    """Whether a line is about the reader, or about all, rather than about others' trades."""
+    event = happened.event
+    kind = event.WhichOneof("kind")
+    if kind == "traded":
+        return seat in (event.traded.seat, event.traded.partner)
+    if kind in {"offer_opened", "offer_ended"}:
+        return bool(getattr(event, kind).seat == seat)
+    return True

@@ -1,0 +1,29 @@
+"""A game as the person saw it, as text: for keeping, and for the README."""
+
+from services.client.view import TableView
+from services.play import story
+from services.play.model import Model
+
+
+def whole(model: Model, view: TableView) -> str:
+    """Every line that was told, with minutes and seconds since the first."""
+    if not model.told:
+        return ""
+    begin_us = model.told[0].at_us
+    lines = [f"{_since(line.at_us - begin_us)}  {line.text}" for line in model.told]
+    return "\n".join([*lines, *(["", ending(model, view)] if model.result.places else []), ""])
+
+
+def ending(model: Model, view: TableView) -> str:
+    """The final scores, first place first."""
+    ranked = sorted((place, index) for index, place in enumerate(model.result.places) if place)
+    return "\n".join(
+        f"{place}. {story.player(view, index) + (' (you)' if index == view.seat else ''):<24}"
+        f"{view.seats[index].score:>5}"
+        for place, index in ranked
+    )
+
+
+def _since(elapsed_us: int) -> str:
+    seconds = max(0, elapsed_us) / 1_000_000
+    return f"{int(seconds) // 60}:{seconds % 60:04.1f}"
