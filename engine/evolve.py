@@ -141,6 +141,9 @@ def _seat_left(table: Table, event: e.SeatLeft) -> None:
     seat = table.seats[event.seat]
     if event.removed:
         table.removed = (*table.removed, seat.person)[-REMOVED_KEPT:]
+    if table.phase in (SORTING, OPEN):
+        table.left = (*table.left, seat.person)[-REMOVED_KEPT:]
+        table.left_seats = (*table.left_seats, event.seat)[-REMOVED_KEPT:]
     seat.person = ""
     seat.taken_seq = seat.absence = seat.away_until_ms = 0
     seat.numbers[0].begin(seat.numbers[0].generation + 1)  # so that nobody resumes it
@@ -267,6 +270,7 @@ def _dealt(table: Table, event: e.Dealt) -> None:
     table.opens_at_ms = event.opens_at_ms
     table.round_ends_at_ms = table.next_deal_at_ms = 0
     table.nonces = tuple(seat.nonce or NO_NONCE for seat in table.seats)
+    table.left, table.left_seats = (), ()
     for seat, hand in zip(table.seats, event.hands, strict=True):
         seat.hand = hand or 0
         seat.nonce = b""

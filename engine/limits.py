@@ -49,7 +49,8 @@ ANNOUNCEMENT_PARAMETER_BYTES_MAX: Final = 64
 ADJUSTMENT_MAX: Final = 10_000
 """The highest target there is: a correction never needs more."""
 REMOVED_KEPT: Final = 32
-"""Persons remembered who were removed: as many as four times all seats of the largest table."""
+"""Persons remembered who were removed, or left in this round: four times all seats of the
+largest table."""
 PHRASES: Final = 8
 """Phrases a player may call, numbered from 1 in the public API."""
 

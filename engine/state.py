@@ -31,7 +31,7 @@ TABLE_FIELDS: Final = (
     "winner", "scored", "voids", "sudden", "end", "start_at_s", "frozen_at_ms", "frozen_reason",
 )  # fmt: skip
 """Plain fields of a table."""
-TUPLE_FIELDS: Final = ("suits", "nonces", "tied", "removed")
+TUPLE_FIELDS: Final = ("suits", "nonces", "tied", "removed", "left", "left_seats")
 SEAT_FIELDS: Final = (
     "person", "taken_seq", "dropped", "forfeited", "bot", "bot_wanted", "attach",
     "holder", "connected", "gateway", "stream", "absence", "away_until_ms", "active_ms",

@@ -166,8 +166,8 @@ class Table(HotTable):
     __slots__ = (
         "absent_policy", "bots", "commitment", "dealer", "display_name", "due_ms", "end",
         "ended_ms", "epoch", "for_bots", "frozen_at_ms", "frozen_reason", "idle_limit_ms",
-        "invite_hash", "marks", "next_deal_at_ms", "nonces", "opened_ms", "opening",
-        "opens_at_ms", "owner", "people_gone_ms", "removed", "requests", "round",
+        "invite_hash", "left", "left_seats", "marks", "next_deal_at_ms", "nonces", "opened_ms",
+        "opening", "opens_at_ms", "owner", "people_gone_ms", "removed", "requests", "round",
         "round_ends_at_ms", "rules", "scored", "seed", "start_at_s", "sudden", "suits", "table",
         "tied", "visibility", "voids", "winner",
     )  # fmt: skip
@@ -187,6 +187,10 @@ class Table(HotTable):
         self.seats: tuple[Seat, ...] = ()
         self.removed: tuple[str, ...] = ()
         """Persons who may not sit down here again, the newest last."""
+        self.left: tuple[str, ...] = ()
+        """Persons who left a seat in this round, the newest last: they have seen its cards."""
+        self.left_seats: tuple[int, ...] = ()
+        """The seat each of them left."""
         self.start_at_s = 0
         """Wall time at which the game is to start; 0 where its players start it, or it has."""
         self.requests: dict[bytes, RequestAnswered] = {}

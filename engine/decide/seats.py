@@ -117,7 +117,12 @@ def join(table: Table, command: c.Join, now_ms: int, chance: Chance) -> Decision
         return refused(table, command, TABLE_CLOSED)
     if seated != NOBODY:
         return accepted(table, command, (), seated)
-    free = [index for index, seat in enumerate(table.seats) if _is_free(seat)]
+    seen = _seats_seen(table, command.person)
+    free = [
+        index
+        for index, seat in enumerate(table.seats)
+        if _is_free(seat) and (not seen or index in seen)
+    ]
     if not free:
         return refused(table, command, TABLE_FULL)
     if wish not in (NOBODY, *free):
@@ -133,6 +138,14 @@ def join(table: Table, command: c.Join, now_ms: int, chance: Chance) -> Decision
 
 def _seat_of(table: Table, person: str) -> int:
     return next((i for i, seat in enumerate(table.seats) if seat.person == person), NOBODY)
+
+
+def _seats_seen(table: Table, person: str) -> set[int]:
+    """Whose cards of this round the person knows: who left may take that seat again, no other."""
+    if not table.left:
+        return set()
+    pairs = zip(table.left, table.left_seats, strict=True)
+    return {seat for who, seat in pairs if who == person}
 
 
 def _is_free(seat: Seat) -> bool:

@@ -319,3 +319,21 @@ def test_ownership_passes_to_the_person_seated_longest() -> None:
     assert kinds(playing.leave("p3")) == ["SeatLeft"]
     assert playing.leave("p1")[1] == e.OwnerChanged("")
     assert e.OwnerChanged("p9") in playing.join("p9")
+
+
+def test_who_left_in_a_round_takes_that_seat_again_or_waits_for_the_next_deal() -> None:
+    """Ours: nobody sees the cards of two seats in one round (RULES.md "Leaving")."""
+    playing = Playing("blitz", 4).trading()
+    playing.leave("p0")
+    playing.leave("p1")
+    assert playing.join("p0", 1) == Rejection.SEAT_TAKEN
+    assert playing.join("p1", 0) == Rejection.SEAT_TAKEN
+    assert kinds(playing.join("p2x", 1))[0] == "SeatTaken", "a stranger to this round may"
+    assert playing.join("p1") == Rejection.TABLE_FULL
+    taken = playing.join("p0")
+    assert (taken[0].seat, taken[0].person) == (0, "p0")
+    playing.leave("p0")
+    playing.wait(playing.rules.round_cap_s * 1_000 + 20_000)
+    assert playing.table.round == 2
+    playing.leave("p2x")
+    assert playing.join("p0", 1)[0].seat == 1

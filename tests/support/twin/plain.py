@@ -73,6 +73,8 @@ def table_tuples(twin: Twin) -> dict[str, list[Any]]:
         "nonces": list(twin.drawn_with),
         "tied": list(twin.tied),
         "removed": list(twin.removed),
+        "left": [person for person, _ in twin.left_this_round],
+        "left_seats": [seat for _, seat in twin.left_this_round],
     }
 
 

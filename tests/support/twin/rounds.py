@@ -181,6 +181,7 @@ def deal(twin: Twin, now_ms: int) -> None:
         chair.idle_ms = 0
         chair.acted_at_ms = now_ms
     packed = tuple(to_packed(rules, chair.hand) for chair in twin.chairs)
+    twin.left_this_round = []
     twin.say(Dealt(twin.round, twin.dealer, lanes, packed, twin.opens_at_ms, now_ms))
     if first:
         for seat, chair in enumerate(twin.chairs):

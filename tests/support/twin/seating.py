@@ -114,6 +114,9 @@ def join(twin: Twin, command: Join, now_ms: int) -> int:
         for seat, chair in enumerate(twin.chairs)
         if not chair.person and not chair.dropped and not chair.forfeited
     ]
+    known = [seat for person, seat in twin.left_this_round if person == command.person]
+    if known:
+        free = [seat for seat in free if seat in known]
     if not free:
         raise Refused(Rejection.TABLE_FULL)
     if command.seat != NOBODY and command.seat not in free:
@@ -198,6 +201,8 @@ def get_up(twin: Twin, left: SeatLeft) -> None:
             chair.stream.gateway, chair.stream.name = "", b""
         if twin.phase == Phase.SEATING:
             chair.nonce = b""
+    if twin.phase in (Phase.SORTING, Phase.OPEN):
+        twin.left_this_round = [*twin.left_this_round, (person, seat)][-REMOVED_KEPT:]
     presence.fresh(chair.people)
     chair.person = ""
     chair.seated_place = 0

@@ -143,6 +143,7 @@ class Twin:
     invite_hash: bytes = b""
     start_at_s: int = 0
     removed: list[str] = field(default_factory=list)
+    left_this_round: list[tuple[str, int]] = field(default_factory=list)
     said: list[Event] = field(default_factory=list)
     """Events of the command being worked on."""
 
