@@ -136,6 +136,7 @@ class PlayApp(App[None]):
         seat: Seat,
         start: Callable[[], Awaitable[None]],
         leave: Callable[[], Awaitable[None]],
+        take_back: Callable[[], Awaitable[Seat]],
         steady_s: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(ansi_color=True)
@@ -143,6 +144,7 @@ class PlayApp(App[None]):
         self._seat = seat
         self._start_table = start
         self._leave_table = leave
+        self._take_back_seat = take_back
         self._steady_s = steady_s
         self._cut_at_s: float | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -152,7 +154,7 @@ class PlayApp(App[None]):
             "b": lambda: self._mark(BULL),
             "e": lambda: self._mark(BEAR),
             "enter": self._answer,
-            "tab": lambda: self.model.aim_next(seat.view),
+            "tab": lambda: self.model.aim_next(self._seat.view),
             "w": self._withdraw,
             "space": self._ring,
             "r": self._say_ready,
@@ -173,6 +175,11 @@ class PlayApp(App[None]):
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     # ------------------------------------------------------------------ shown
+
+    @property
+    def view(self) -> TableView:
+        """The table as it is known now."""
+        return self._seat.view
 
     def drawn(self, width: int, height: int) -> Any:
         """The screen as it is now."""
@@ -201,7 +208,7 @@ class PlayApp(App[None]):
             async for happening in self._seat:
                 self.model.take(happening, self._seat.view, self._seat.log_us)
         except Superseded:
-            self.model.end = "Another device of yours holds this seat now."
+            self.model.superseded(self._seat.view)
         except Refused as refused:
             gone = refused.reason == "TABLE_CLOSED"
             self.model.end = (
@@ -293,7 +300,9 @@ class PlayApp(App[None]):
 
     def _say_ready(self) -> None:
         view = self._seat.view
-        if view.phase == table_pb2.PHASE_SEATING:
+        if self.model.retakable:
+            self._spawn(self._take_back())
+        elif view.phase == table_pb2.PHASE_SEATING:
             if view.owner == view.seats[view.seat].person:
                 self._spawn(self._start())
             else:
@@ -322,6 +331,9 @@ class PlayApp(App[None]):
     def _not_open(self) -> bool:
         """Whether there is nothing to trade on now; then the person is told."""
         phase = self._seat.view.phase
+        if self.model.end:
+            self.model.notice = "Nothing was sent: you do not hold the seat just now."
+            return True
         if phase == table_pb2.PHASE_OPEN:
             return False
         self.model.notice = NOT_OPEN.get(phase, "The game is over. q leaves.")
@@ -345,6 +357,19 @@ class PlayApp(App[None]):
             await self._start_table()
         except Refused as refused:
             self.model.notice = words.refusal(refused.reason, {}, refused.message)
+
+    async def _take_back(self) -> None:
+        """The seat again, after a stand-in or another device had it."""
+        self.model.end, self.model.retakable = "", False
+        try:
+            self._seat = await self._take_back_seat()
+        except ClientError as error:
+            self.model.end = f"The seat is lost: {error}."
+            return
+        self.model.refresh(self._seat.view)
+        self.model.moved_at_us = self._seat.log_us
+        self.model.say("You have your seat again", self._seat.log_us)
+        self._spawn(self._follow())
 
     async def _leave(self) -> None:
         try:

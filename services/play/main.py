@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import fields
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,7 @@ from engine.value import value
 from services.client.errors import ClientError, Refused
 from services.client.exchange import Exchange, Place
 from services.client.seat import SeatSession
+from services.client.view import TableView
 from services.play import transcript
 from services.play.app import PlayApp
 from services.play.model import Model
@@ -94,8 +96,8 @@ async def _play(wish: Wish, switches: table_pb2.Rules) -> None:
         async with Exchange([wish.target]) as exchange:
             await exchange.sign_in_guest(wish.name)
             place, invite_code = await _sit_down(exchange, wish, switches)
-            async with exchange.play(place) as seat:
-                await _at_the_table(exchange, wish, place, seat, invite_code)
+            async with AsyncExitStack() as seats:
+                await _at_the_table(exchange, wish, place, invite_code, seats)
     except Refused as refused:
         raise _impossible(wish, refused) from refused
     except ClientError as error:
@@ -126,8 +128,12 @@ async def _sit_down(exchange: Exchange, wish: Wish, switches: table_pb2.Rules) -
 
 
 async def _at_the_table(
-    exchange: Exchange, wish: Wish, place: Place, seat: SeatSession, invite_code: str
+    exchange: Exchange, wish: Wish, place: Place, invite_code: str, seats: AsyncExitStack
 ) -> None:
+    async def attach() -> SeatSession:
+        return await seats.enter_async_context(exchange.play(place))
+
+    seat = await attach()
     opened_here = not (wish.table or wish.code)
     if opened_here and not wish.wait:
         await exchange.start_table(place.table)
@@ -135,24 +141,25 @@ async def _at_the_table(
         seat,
         start=lambda: exchange.start_table(place.table),
         leave=lambda: exchange.leave_table(place.table),
+        take_back=attach,
     )
     app.model.say(f"You sit at {place.table}, seat {place.seat}", seat.log_us)
     if opened_here and wish.wait:
         how = f"--code {invite_code}" if invite_code else f"--table {place.table}"
         app.model.say(f"Others join by: pit play {how}", seat.log_us)
     await app.run_async(mouse=False)
-    _say_goodbye(wish, place, app.model, seat)
+    _say_goodbye(wish, place, app.model, app.view)
 
 
-def _say_goodbye(wish: Wish, place: Place, model: Model, seat: SeatSession) -> None:
+def _say_goodbye(wish: Wish, place: Place, model: Model, view: TableView) -> None:
     """What stays on the terminal when the screen is gone."""
     if model.end:
         print(model.end)
     if model.result.places:
-        print(transcript.ending(model, seat.view))
+        print(transcript.ending(model, view))
     print(f"The game is {place.table}; once it is over, `pit verify` proves it.")
     if wish.transcript is not None:
-        wish.transcript.write_text(transcript.whole(model, seat.view))
+        wish.transcript.write_text(transcript.whole(model, view))
         print(f"The transcript is in {wish.transcript}.")
 
 

@@ -3,6 +3,7 @@
 No terminal and no network here: happenings and keys come in, the screen is drawn from it.
 """
 
+from enum import IntEnum
 from typing import Final
 
 from pit.v1 import play_pb2, table_pb2
@@ -30,6 +31,15 @@ RESETS: Final[dict[int, str]] = {
 }
 
 
+class Weight(IntEnum):
+    """How much a line means to the reader."""
+
+    PASSING = 0
+    """Seen on the table anyway: others' offers."""
+    OTHERS = 1
+    OWN = 2
+
+
 @value
 class Line:
     """A line of the log."""
@@ -37,7 +47,7 @@ class Line:
     at_us: int
     """Log time."""
     text: str
-    own: bool
+    weight: "Weight"
 
 
 @value
@@ -70,6 +80,8 @@ class Model:
         """Log time of the last act that counts against idleness."""
         self.end = ""
         """Why nothing more will come."""
+        self.retakable = False
+        """Whether the seat can be taken back from who has it now."""
         self._order: list[int] = []
         """Seats with open offers, oldest first."""
         self._aimed = NOBODY
@@ -91,8 +103,24 @@ class Model:
         elif isinstance(happening, WasReset):
             self._was_reset(happening, view, log_us)
 
-    def say(self, text: str, log_us: int, own: bool = True) -> None:
-        self.told.append(Line(log_us, text, own))
+    def shown(self, rows: int) -> list[Line]:
+        """The newest lines that fit; of those about others' trades so few that the own ones of
+        the last moments stay."""
+        kept = [line for line in self.told[-8 * rows :] if line.weight > Weight.PASSING]
+        others = [line for line in kept if line.weight == Weight.OTHERS][-(rows // 3) :]
+        return [line for line in kept if line.weight == Weight.OWN or line in others][-rows:]
+
+    def superseded(self, view: TableView) -> None:
+        """The seat is held by somebody else: by a stand-in, or by another device."""
+        own = view.seats[view.seat]
+        if own.bot or own.bot_wanted or own.away_until_us:
+            self.end = "A stand-in plays your hand, as you made no move for too long."
+        else:
+            self.end = "Another device of yours holds this seat now."
+        self.retakable = True
+
+    def say(self, text: str, log_us: int, weight: Weight = Weight.OWN) -> None:
+        self.told.append(Line(log_us, text, weight))
         del self.told[:-LINES_KEPT]
 
     def settled(self, outcome: Outcome) -> None:
@@ -109,7 +137,7 @@ class Model:
         kind = event.WhichOneof("kind")
         text = story.tell(happened, view)
         if text:
-            self.say(text, log_us, _concerns(happened, view.seat))
+            self.say(text, log_us, _weight(happened, view.seat))
         if kind == "offer_opened":
             self._closed(event.offer_opened.seat)
             self._order.append(event.offer_opened.seat)
@@ -200,12 +228,12 @@ class Model:
 _RESULTS: Final = frozenset({"cornered", "round_scored", "round_void", "game_ended"})
 
 
-def _concerns(happened: Happened, seat: int) -> bool:
-    """Whether a line is about the reader, or about all, rather than about others' trades."""
+def _weight(happened: Happened, seat: int) -> Weight:
     event = happened.event
     kind = event.WhichOneof("kind")
     if kind == "traded":
-        return seat in (event.traded.seat, event.traded.partner)
-    if kind in {"offer_opened", "offer_ended"}:
-        return bool(getattr(event, kind).seat == seat)
-    return True
+        own = seat in (event.traded.seat, event.traded.partner)
+        return Weight.OWN if own else Weight.OTHERS
+    if kind == "offer_opened" or kind == "offer_ended":
+        return Weight.OWN if getattr(event, kind).seat == seat else Weight.PASSING
+    return Weight.OWN

@@ -18,7 +18,7 @@ from engine.value import value
 from services.client.view import NOBODY, SeatView, TableView
 from services.play import story, words
 from services.play.hand import best_claim, claim_words, largest
-from services.play.model import Model
+from services.play.model import Model, Weight
 
 WIDTH_MIN, HEIGHT_MIN = 80, 24
 HAND_WIDTH: Final = 32
@@ -210,8 +210,10 @@ def _result(model: Model, view: TableView, width: int) -> list[Text]:
 
 
 def _log(model: Model, room: int, width: int) -> list[Text]:
-    lines = model.told[-room:] if room > 0 else []
-    rows = [_fit(Text(line.text, OWN if line.own else ""), width) for line in lines]
+    rows = [
+        _fit(Text(line.text, OWN if line.weight == Weight.OWN else QUIET), width)
+        for line in model.shown(room)
+    ]
     return rows + [_fit(Text(), width) for _ in range(room - len(rows))]
 
 
@@ -236,7 +238,7 @@ def _idle_warning(model: Model, view: TableView, now: Now) -> str:
 def what_now(model: Model, view: TableView, now: Now) -> str:
     """What the person can do, or must wait for: the most urgent thing first."""
     if model.end:
-        return f"{model.end} Press q."
+        return f"{model.end} {'r takes it back.' if model.retakable else 'Press q.'}"
     if now.cut_for_s is not None:
         grace_s = view.rules.away_grace_s
         return (
@@ -270,7 +272,7 @@ def _trading(model: Model, view: TableView, now: Now) -> str:
     if claim is not None and view.bell_locked_until_us <= now.log_us:
         return f"SPACE RINGS THE BELL: {claim_words(claim, view.deck)}!"
     if own.bot or own.bot_wanted:
-        return "A stand-in plays your hand. Any call of yours takes it back."
+        return "A stand-in is on its way to your seat. Any call or answer of yours keeps it."
     if own.away_until_us:
         left = words.clock(own.away_until_us - now.log_us)
         return f"You count as away. Call or answer within {left}, or a stand-in plays for you."
@@ -287,9 +289,9 @@ def _trading(model: Model, view: TableView, now: Now) -> str:
     if own.offer_size:
         lot = words.cards(view.offer_lot, view.deck)
         return f"Your {lot} wait for anybody's {own.offer_size}. w takes them back; 1-4 calls anew."
-    return (
-        f"1-{max(1, largest(view, model.choice))} calls so many of your {name}. ↑↓ chooses another."
-    )
+    most = largest(view, model.choice)
+    keys = f"1-{most} calls so many" if most > 1 else "1 calls one"
+    return f"{keys} of your {name}. ↑↓ chooses another."
 
 
 def _given(model: Model, view: TableView, size: int) -> str:

@@ -16,6 +16,7 @@ INSTALL = {
     "chromium": "apt-get install chromium",
     "node": "apt-get install nodejs npm",
     "strace": "apt-get install strace",
+    "tmux": "apt-get install tmux",
 }
 
 PROGRAM = {"redis": "redis-server", "prometheus": "promtool"}
