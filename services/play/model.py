@@ -106,9 +106,16 @@ class Model:
     def shown(self, rows: int) -> list[Line]:
         """The newest lines that fit; of those about others' trades so few that the own ones of
         the last moments stay."""
-        kept = [line for line in self.told[-8 * rows :] if line.weight > Weight.PASSING]
-        others = [line for line in kept if line.weight == Weight.OTHERS][-(rows // 3) :]
-        return [line for line in kept if line.weight == Weight.OWN or line in others][-rows:]
+        lines: list[Line] = []
+        others_left = rows // 3
+        for line in reversed(self.told):
+            if len(lines) == rows:
+                break
+            if line.weight == Weight.OTHERS:
+                others_left -= 1
+            if line.weight == Weight.OWN or (line.weight == Weight.OTHERS and others_left >= 0):
+                lines.append(line)
+        return lines[::-1]
 
     def superseded(self, view: TableView) -> None:
         """The seat is held by somebody else: by a stand-in, or by another device."""
@@ -191,7 +198,11 @@ class Model:
             self.result = Result(title, "", NOBODY, NOBODY, tuple(event.round_void.deltas), ())
         else:
             places = tuple(event.game_ended.places)
-            title = old.title or "The game is over"
+            first = [seat for seat, place in enumerate(places) if place == 1]
+            who = " and ".join(
+                "YOU" if seat == view.seat else story.player(view, seat) for seat in first
+            )
+            title = f"GAME OVER, first: {who or 'nobody'}. {old.title}"
             self.result = Result(title, old.shown, old.bull_seat, old.bear_seat, old.deltas, places)
 
     def _was_reset(self, reset: WasReset, view: TableView, log_us: int) -> None:
@@ -234,6 +245,6 @@ def _weight(happened: Happened, seat: int) -> Weight:
     if kind == "traded":
         own = seat in (event.traded.seat, event.traded.partner)
         return Weight.OWN if own else Weight.OTHERS
-    if kind == "offer_opened" or kind == "offer_ended":
+    if kind in {"offer_opened", "offer_ended"}:
         return Weight.OWN if getattr(event, kind).seat == seat else Weight.PASSING
     return Weight.OWN

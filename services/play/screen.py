@@ -26,7 +26,7 @@ RESULT_ROWS: Final = 5
 """A title, the cards shown, and three players at least."""
 ROW_KEYS: Final = "asdfghjk"
 """One key for each commodity in play, beside the arrows."""
-KEYS: Final = "1-4 call  ENTER answer  TAB other offer  w take back  SPACE bell  r ready  ? q"
+KEYS: Final = "1-4 call  ENTER answer  TAB next w retract  SPACE bell  r ready  ? help  q leave"
 IDLE_WARNING_US: Final = 5_000_000
 
 LOUD, QUIET, OWN, WARNING = "bold", "dim", "bold cyan", "bold yellow"

@@ -43,11 +43,14 @@ class Terminal:
     @property
     def over(self) -> bool:
         """Whether the program has ended."""
-        return self._run("display-message", "-p", "#{pane_dead}").strip() == "1"
+        return bool(self._status())
 
     @property
     def code(self) -> int:
-        return int(self._run("display-message", "-p", "#{pane_dead_status}"))
+        return int(self._status())
+
+    def _status(self) -> str:
+        return self._run("display-message", "-p", "#{pane_dead_status}#{pane_dead_signal}").strip()
 
     def wait_for(self, text: str, seconds: float = 30) -> list[str]:
         """The first screen that shows the text."""
