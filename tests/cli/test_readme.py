@@ -82,6 +82,13 @@ def configured(line: str, _settings: dict[str, str], here: Here) -> None:
     assert "PIT_" in refused.err or "token" in refused.err
 
 
+def at_a_terminal(line: str, _settings: dict[str, str], here: Here) -> None:
+    """All flags are understood, up to the terminal; `tests/play` plays the rest."""
+    refused = here(*shlex.split(line)[1:])
+    assert refused.code == Exit.USAGE
+    assert "needs a terminal" in refused.err
+
+
 def shell(line: str, _settings: dict[str, str], _here: Here) -> None:
     subprocess.run(["/bin/sh", "-c", line], check=True, capture_output=True)
 
@@ -90,6 +97,7 @@ HOW: dict[str, Callable[[str, dict[str, str], Here], None]] = {
     r"make (demo|test)": made,
     r"\.venv/bin/pit (table|verify) .*": run,
     r"\.venv/bin/pit demo .*": accepted,
+    r"\.venv/bin/pit play.*": at_a_terminal,
     r"\.venv/bin/pit serve .*": configured,
     r"\.venv/bin/pit (store init|doctor|backup \S+|restore \S+)": configured,
     r"export PIT_REDIS_URL=\S+": shell,

@@ -91,14 +91,14 @@ class Screen:
         plan = self._plan
         head = Text()
         head.append(f"gRPC   {plan.settings.bind}:{plan.gateway_port}", style="bold")
-        head.append("   play with services.client, see its README\n")
+        target = f"--target {plan.settings.bind}:{plan.gateway_port}"
+        head.append(f"   play: pit play {target}\n")
         head.append(f"store  {self._exchange.url}   data {plan.data}\n")
         ports = plan.metrics_ports.values()
         head.append(f"scrape {plan.settings.metrics_bind}:{min(ports)} to {max(ports)}, /metrics\n")
         free = next((t for t in self._follower.tables.values() if not t.over and t.bots), None)
         if free is not None:
-            head.append(f"free   tables/{free.name} seat {min(free.bots)}: ")
-            head.append("a stand-in plays it until you join\n")
+            head.append(f"free   pit play {target} --table {free.name} --seat {min(free.bots)}\n")
         head.append(f"{self._exchange.banner}. For development.", style="dim")
         return head
 
