@@ -18,7 +18,7 @@ from services.client.errors import ClientError, Refused, Superseded
 from services.client.happenings import Happening, Outcome
 from services.client.protocol import InFlightFull
 from services.client.view import NOBODY, TableView
-from services.play import words
+from services.play import story, words
 from services.play.hand import Choice, best_claim, claim_words, lot_of, moved
 from services.play.model import Model
 from services.play.screen import ROW_KEYS, Now, draw
@@ -272,9 +272,10 @@ class PlayApp(App[None]):
         if aimed == NOBODY:
             self.model.notice = "No open offer to answer just now. Call one yourself with 1 to 4."
             return
-        lot = lot_of(view, self.model.choice, view.seats[aimed].offer_size)
+        size = view.seats[aimed].offer_size
+        lot = lot_of(view, self.model.choice, size)
         if isinstance(lot, str):
-            self.model.notice = lot
+            self.model.notice = f"{story.player(view, aimed)} holds up {size}. {lot}"
         else:
             directed = aimed if view.rules.directed_offers else NOBODY
             self._act(self._seat.offer(lot, directed, immediate=True))

@@ -157,7 +157,7 @@ def _say_goodbye(wish: Wish, place: Place, model: Model, view: TableView) -> Non
         print(model.end)
     if model.result.places:
         print(transcript.ending(model, view))
-    print(f"The game is {place.table}; once it is over, `pit verify` proves it.")
+    print(f"To prove the game when it is over: pit verify {place.table.split('/')[1]}")
     if wish.transcript is not None:
         wish.transcript.write_text(transcript.whole(model, view))
         print(f"The transcript is in {wish.transcript}.")

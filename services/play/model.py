@@ -165,6 +165,7 @@ class Model:
         if happened.number and kind in {"offer_opened", "traded", "offer_ended"}:
             self.moved_at_us = log_us
         self.choice = still_held(view, self.choice)
+        self._aimed = self.aimed(view)
 
     def _closed(self, *seats: int) -> None:
         self._order = [seat for seat in self._order if seat not in seats]
@@ -220,7 +221,8 @@ class Model:
     # ------------------------------------------------------------------ offers to answer
 
     def aimed(self, view: TableView) -> int:
-        """The seat whose offer ENTER answers: the one chosen, else the newest."""
+        """The seat whose offer ENTER answers. It stays the same while that offer is open, so that
+        no newer one slips under the finger; then the newest is next."""
         able = answerable(view, self._order)
         if self._aimed in able:
             return self._aimed

@@ -124,7 +124,9 @@ def _hand(model: Model, view: TableView) -> list[Text]:
         if count(view.hand, lane):
             marked = model.choice.bull if lane == BULL else model.choice.bear
             offered = count(view.offer_lot, lane) > 0
-            rest = "goes with the next call" if marked else ("□ offered" if offered else "■")
+            costs = view.rules.bull_penalty if lane == BULL else view.rules.bear_penalty
+            here = "□ offered" if offered else f"■ costs {costs} at a corner"
+            rest = "goes with the next call" if marked else here
             rows.append(
                 Text(f"{'+' if marked else ' '}{key} {name:<5} {rest}", OWN if marked else "")
             )

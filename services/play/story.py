@@ -141,7 +141,9 @@ def _seat_away(event: table_pb2.SeatAway, _: Happened, view: TableView) -> str:
 
 
 def _seat_back(event: table_pb2.SeatBack, _: Happened, view: TableView) -> str:
-    return subject(view, event.seat, "is back", "are back")
+    if event.seat == view.seat:
+        return "You play this hand now"
+    return f"{player(view, event.seat)} is back"
 
 
 def _bot_wanted(event: table_pb2.BotWanted, _: Happened, view: TableView) -> str:

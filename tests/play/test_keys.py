@@ -81,16 +81,30 @@ async def test_too_many_is_said_and_not_sent() -> None:
         assert playing.notice.startswith("You hold 2 rye")
 
 
-async def test_enter_answers_the_newest_offer_and_tab_takes_another() -> None:
+async def test_enter_answers_the_marked_offer_and_tab_marks_another() -> None:
     async with played() as playing:
         model, view = playing.app.model, playing.seat.view
         happen(model, view, offer_opened=table_pb2.OfferOpened(seat=1, size=2))
         happen(model, view, offer_opened=table_pb2.OfferOpened(seat=3, size=1))
         await playing.press("d", "enter", "tab", "enter")
         assert playing.seat.acts == [
-            ("offer", ONE[2], 3, True),
             ("offer", 2 * ONE[2], 1, True),
+            ("offer", ONE[2], 3, True),
         ]
+
+
+async def test_an_offer_too_large_to_answer_is_named() -> None:
+    async with played() as playing:
+        happen(
+            playing.app.model,
+            playing.seat.view,
+            offer_opened=table_pb2.OfferOpened(seat=1, size=4),
+        )
+        await playing.press("f", "enter")
+        assert playing.seat.acts == []
+        assert playing.notice == (
+            "Bo holds up 4. You hold 2 rye, not 4 rye: choose corn with the arrows."
+        )
 
 
 async def test_enter_without_an_offer_says_so() -> None:
