@@ -11,8 +11,8 @@ from support.exchange import ExchangeProcesses
 from support.pit import ROOT, command, environment
 
 GAME_S = 150.0
-SHORT = ("--rules", "blitz", "--switch", "target=150", "--switch", "idle_s=20")
-"""Two or three corners."""
+SHORT = ("--rules", "blitz", "--switch", "scored_rounds_max=2", "--switch", "target=500")
+"""Two corners and no more, so that there is play after the cut."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def play_on(terminal: Terminal, end: str, begin_s: float) -> list[str]:
     return shown
 
 
-@pytest.mark.all
+@pytest.mark.soak
 @pytest.mark.timeout(200)
 def test_a_whole_game_with_a_cut_in_the_middle(running: ExchangeProcesses, tmp_path: Path) -> None:
     begin_s = monotonic()
