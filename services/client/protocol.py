@@ -19,7 +19,7 @@ goes back to n and sends on from there.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from google.rpc import code_pb2
@@ -76,7 +76,15 @@ class _Pending:
 class SeatProtocol:
     """See the module's text."""
 
-    def __init__(self, table: str, seat_token: str, items: PublicItems | None = None) -> None:
+    def __init__(
+        self,
+        table: str,
+        seat_token: str,
+        items: PublicItems | None = None,
+        view_of: Callable[[table_pb2.Snapshot], TableView] = TableView,
+    ) -> None:
+        """`view_of` makes the view of a snapshot: programs that play many seats keep less."""
+        self._view_of = view_of
         self.table = table
         self.seat_token = seat_token
         self.view: TableView | None = None
@@ -225,7 +233,7 @@ class SeatProtocol:
     def _on_attached(self, attached: play_pb2.Attached) -> Iterator[Happening]:
         resumed = not attached.HasField("snapshot")
         if not resumed:
-            self.view = TableView(attached.snapshot)
+            self.view = self._view_of(attached.snapshot)
         self.attached = True
         yield Started(resumed)
         yield from self._take_stand(attached.generation, attached.next_number, attached.answers)
@@ -238,7 +246,7 @@ class SeatProtocol:
                 one for one in self._confirmed if not same or one.command.number > reset.last_number
             )
             self._confirmed.clear()
-        self.view = TableView(reset.snapshot)
+        self.view = self._view_of(reset.snapshot)
         self.attached = True
         yield WasReset(reset.reason, undone)
         yield from self._take_stand(reset.generation, reset.last_number + 1, reset.answers)
