@@ -1,4 +1,4 @@
-"""Invariants of a table, as in `deploy/RELIABILITY.md`: called after every event in tests."""
+"""Invariants of a table: called after every event in tests, and by matchers at every snapshot."""
 
 from engine.cards import BEAR, BULL, ONE, SUIT_SIZE, holds, size
 from engine.commands import NOBODY

@@ -14,6 +14,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 PREFIX = "PIT_"
 MASK = "********"
+SESSIONS_MAX = 20_000
+"""About 1.5 GB of a gateway's memory, each on its own connection: as many as its door lets in."""
 
 
 class SettingsProblem(Exception):
@@ -61,6 +63,8 @@ class Settings(BaseSettings):
     """Tests only: tools that must be there, comma separated; elsewhere their absence skips."""
     profile: Literal["public", "load"] = "public"
     """Limits on people at a gateway; `load` has none, for measuring."""
+    sessions_max: int = Field(default=SESSIONS_MAX, ge=1)
+    """Streams that a gateway serves at one time; one more is told to try another gateway."""
     native_door: Literal["grpc.aio"] = "grpc.aio"
 
     @field_validator("redis_url")

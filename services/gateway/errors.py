@@ -64,6 +64,7 @@ class Refusal(StrEnum):
     TOO_MANY_IN_FLIGHT = "TOO_MANY_IN_FLIGHT"
     RATE_LIMITED = "RATE_LIMITED"
     TOO_MANY_STREAMS = "TOO_MANY_STREAMS"
+    GATEWAY_FULL = "GATEWAY_FULL"
     SLOW_READER = "SLOW_READER"
     TABLE_UNAVAILABLE = "TABLE_UNAVAILABLE"
     STORE_FULL = "STORE_FULL"
@@ -112,6 +113,7 @@ MEANINGS: Final[Mapping[Rejection | Refusal, Meaning]] = {
     Refusal.TOO_MANY_STREAMS: Meaning(
         Code.RESOURCE_EXHAUSTED, "too many streams (max {max} a sign-in)"
     ),
+    Refusal.GATEWAY_FULL: Meaning(Code.RESOURCE_EXHAUSTED, "this gateway has no room; try another"),
     Refusal.SLOW_READER: Meaning(Code.RESOURCE_EXHAUSTED, "reads too slowly; resume"),
     Refusal.TABLE_UNAVAILABLE: Meaning(
         Code.UNAVAILABLE, "retry with the same number or request id"
@@ -174,6 +176,7 @@ MEANINGS: Final[Mapping[Rejection | Refusal, Meaning]] = {
 """In the order of the enums: the gateway's own first, then the table's by precedence."""
 
 RETRY_AFTER_MS: Final[Mapping[Refusal, int]] = {
+    Refusal.GATEWAY_FULL: 2_000,
     Refusal.SLOW_READER: 1_000,
     Refusal.TABLE_UNAVAILABLE: 500,
     Refusal.STORE_FULL: 5_000,

@@ -30,6 +30,7 @@ from services.gateway.session.roles import Caller
 from services.gateway.session.watch import WatchStream
 from services.gateway.wire import Turn
 from services.log.port import GatewayLog, LogError
+from services.settings import SESSIONS_MAX
 
 log = structlog.get_logger()
 
@@ -53,12 +54,14 @@ class Gateway:
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         observer: Observer = UNOBSERVED,
+        sessions_max: int = SESSIONS_MAX,
     ) -> None:
         self.name = name
         self.shards = shards
         self.tokens: SignedTokens = tokens
         self.draining = False
         self.observer: Observer = observer
+        self._sessions_max = sessions_max
         self._store = store
         self._people = people
         self._names = NameBook(store)
@@ -143,6 +146,8 @@ class Gateway:
     def _admit(self, caller: Caller) -> None:
         if self.draining:
             raise Refused(Refusal.DRAINING)
+        if len(self._sessions) >= self._sessions_max:
+            raise Refused(Refusal.GATEWAY_FULL)
         streams_max = self.profile(caller).streams_max
         if streams_max and self._streams[caller.sign_in] >= streams_max:
             raise Refused(Refusal.TOO_MANY_STREAMS, max=streams_max)

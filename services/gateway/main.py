@@ -26,7 +26,7 @@ from services.gateway.session.roles import Role
 from services.log.port import LogError, StoreChanged
 from services.log.redis import RedisGatewayLog
 from services.metrics.gateway import GatewayMetrics
-from services.settings import Settings
+from services.settings import SESSIONS_MAX, Settings
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -70,11 +70,20 @@ async def _serve(settings: Settings, name: str, tokens: SignedTokens) -> int:
         # A new name for every start: streams of an earlier one of this name are lost.
         unique = f"{name}.{secrets.token_hex(3)}"
         people = PROFILES[settings.profile]
-        metrics = new_metrics() if settings.metrics_port else None
+        metrics = new_metrics(settings.sessions_max) if settings.metrics_port else None
         if metrics:
             metrics.serve(settings)
         observer = metrics or UNOBSERVED
-        gateway = Gateway(log_port, store, tokens, unique, meta.shards, people, observer=observer)
+        gateway = Gateway(
+            log_port,
+            store,
+            tokens,
+            unique,
+            meta.shards,
+            people,
+            observer=observer,
+            sessions_max=settings.sessions_max,
+        )
         watching = asyncio.create_task(_watch_loop(metrics)) if metrics else None
         try:
             return await _serve_gateway(gateway, f"{settings.bind}:{settings.port_base}")
@@ -92,10 +101,10 @@ async def _serve(settings: Settings, name: str, tokens: SignedTokens) -> int:
         await store.close()
 
 
-def new_metrics() -> GatewayMetrics:
+def new_metrics(sessions_max: int = SESSIONS_MAX) -> GatewayMetrics:
     """The gateway's figures, at 0."""
     ends = [each.name for kind in (Refusal, Rejection) for each in kind]
-    return GatewayMetrics([role.value for role in Role], ends, METHODS)
+    return GatewayMetrics([role.value for role in Role], ends, METHODS, sessions_max)
 
 
 async def _watch_loop(metrics: GatewayMetrics) -> None:

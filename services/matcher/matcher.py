@@ -72,7 +72,7 @@ class Matcher:
         shards = self.ownership.shards.values()
         waiting = {shard.number: len(shard.pending) for shard in shards}
         tables = (table for shard in shards for table in shard.tables.values())
-        self._observer.state(waiting, tables)
+        self._observer.state(waiting, tables, sum(len(shard.stopped) for shard in shards))
 
     # ---------------------------------------------------------------- with the log
 

@@ -32,8 +32,11 @@ class Observer(Protocol):
 
     def snapshot(self, took_s: float) -> None: ...
 
-    def state(self, waiting: Mapping[int, int], tables: Iterable[Table]) -> None:
-        """Now and then: entries that wait, by owned shard, and all tables."""
+    def invariant_broken(self) -> None:
+        """A table about to be stored is what no table can be."""
+
+    def state(self, waiting: Mapping[int, int], tables: Iterable[Table], stopped: int) -> None:
+        """Now and then: entries that wait, by owned shard, all tables, and how many are stopped."""
 
 
 class Unobserved:
@@ -56,7 +59,9 @@ class Unobserved:
 
     def snapshot(self, took_s: float) -> None: ...
 
-    def state(self, waiting: Mapping[int, int], tables: Iterable[Table]) -> None: ...
+    def invariant_broken(self) -> None: ...
+
+    def state(self, waiting: Mapping[int, int], tables: Iterable[Table], stopped: int) -> None: ...
 
 
 UNOBSERVED: Final = Unobserved()

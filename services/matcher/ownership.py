@@ -7,6 +7,7 @@ from typing import Final
 
 import structlog
 
+from engine.check import InvariantBroken, check
 from engine.state import dump
 from services.log.codec import pack_table
 from services.log.lease import LOOK_MS
@@ -183,6 +184,7 @@ class Ownership:
         shard.snapshot_due_s = self._monotonic() + SNAPSHOT_MS / 1000
         if shard.snapshot_id == shard.written.id:
             return
+        self._check_tables(shard)
         tables = tuple(
             (name, pack_table(dump(shard.tables[name])) if name in shard.tables else pack_stopped())
             for name in shard.dirty
@@ -209,6 +211,16 @@ class Ownership:
         shard.dirty.clear()
         shard.gone.clear()
         shard.events_since_snapshot = 0
+
+    def _check_tables(self, shard: Shard) -> None:
+        """Look for what a fault of ours would leave. It is told and play goes on: whether to freeze
+        a table is a person's decision, for whom its records are all there."""
+        for name in shard.dirty & shard.tables.keys():
+            try:
+                check(shard.tables[name])
+            except InvariantBroken as broken:
+                self._observer.invariant_broken()
+                log.error("invariant broken", shard=shard.number, table=name, what=str(broken))
 
     def _settle(self, shard: Shard, now_s: float) -> None:
         try:

@@ -33,6 +33,8 @@ class ArchiveMetrics:
         lag.set_function(lambda: clock() - self._caught_up_s)
         free = Gauge("pit_data_free_bytes", "Free on the disk of the records.", registry=registry)
         free.set_function(lambda: float(shutil.disk_usage(directory).free))
+        size = Gauge("pit_data_size_bytes", "Size of that disk.", registry=registry)
+        size.set_function(lambda: float(shutil.disk_usage(directory).total))
 
     def serve(self, settings: Settings) -> None:
         """Answer scrapes. Raises `SettingsProblem`."""

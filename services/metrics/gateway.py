@@ -38,10 +38,15 @@ class GatewayMetrics:
         roles: Iterable[str],
         ends: Iterable[str],
         methods: Sequence[Method],
+        sessions_max: int,
     ) -> None:
         self._exposed = Exposed()
         self.registry = registry = self._exposed.registry
         self._count_sessions(registry, roles, ends)
+        most = Gauge(
+            "pit_sessions_max", "Streams that this gateway serves at most.", registry=registry
+        )
+        most.set(sessions_max)
         self._count_messages(registry)
         self._count_calls(registry, methods)
         self._trades_s: list[float] = []

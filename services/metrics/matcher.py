@@ -138,6 +138,11 @@ class MatcherMetrics:
         self._fenced = Counts(
             registry, "pit_fenced_total", "Shards lost because another owner was found there."
         ).counts
+        self._broken = Counts(
+            registry,
+            "pit_invariant_breaks_total",
+            "Tables found to be what no table can be, each time they are about to be stored.",
+        ).counts
 
     def _show_state(self, registry: CollectorRegistry, shards: int) -> None:
         def by_shard(name: str, text: str) -> list[Any]:
@@ -155,6 +160,11 @@ class MatcherMetrics:
         self._longest_s = [0.0] * shards
         tables = Gauge("pit_tables", "Tables held, by phase.", ("phase",), registry=registry)
         self._tables = {phase: tables.labels(phase.name) for phase in Phase if phase}
+        self._stopped = Gauge(
+            "pit_tables_stopped",
+            "Tables on which nothing is decided any more: damaged, or a fault of ours.",
+            registry=registry,
+        )
         self._open_offers = Gauge("pit_open_offers", "Offers open now.", registry=registry)
 
     # ---------------------------------------------------------------- what is observed
@@ -205,8 +215,11 @@ class MatcherMetrics:
     def snapshot(self, took_s: float) -> None:
         self._snapshot.observe(took_s)
 
-    def state(self, waiting: Mapping[int, int], tables: Iterable[Table]) -> None:
-        """Now and then: entries that wait, by owned shard, and all tables."""
+    def invariant_broken(self) -> None:
+        self._broken[()] += 1
+
+    def state(self, waiting: Mapping[int, int], tables: Iterable[Table], stopped: int) -> None:
+        """Now and then: entries that wait, by owned shard, all tables, and how many are stopped."""
         for shard, owned in enumerate(self._owned):
             owned.set(shard in waiting)
             self._lag_entries[shard].set(waiting.get(shard, 0))
@@ -221,3 +234,4 @@ class MatcherMetrics:
         for phase, gauge in self._tables.items():
             gauge.set(phases[phase])
         self._open_offers.set(offers)
+        self._stopped.set(stopped)

@@ -25,12 +25,12 @@ GAUGES: Final[dict[str, tuple[str, str]]] = {
     "pit_redis_commands_per_second": ("instantaneous_ops_per_sec", "Commands a second, just now."),
     "pit_redis_connected_replicas": ("connected_slaves", "Replicas connected."),
     "pit_redis_append_only_bytes": ("aof_current_size", "Size of the append-only file."),
-    "pit_redis_append_delayed_syncs": ("aof_delayed_fsync", "Syncs to disk that were late."),
 }
 COUNTERS: Final[dict[str, tuple[str, str]]] = {
     "pit_redis_commands_total": ("total_commands_processed", "Commands processed."),
     "pit_redis_evicted_keys_total": ("evicted_keys", "Keys evicted; must stay 0."),
     "pit_redis_rejected_connections_total": ("rejected_connections", "Connections refused."),
+    "pit_redis_append_delayed_syncs_total": ("aof_delayed_fsync", "Syncs to disk that were late."),
     "pit_redis_input_bytes_total": ("total_net_input_bytes", "Bytes received."),
     "pit_redis_output_bytes_total": ("total_net_output_bytes", "Bytes sent."),
 }

@@ -9,7 +9,10 @@ from engine.events import Event
 from services.client.happenings import Effective, Happened, Started, WasReset
 from services.client.protocol import SeatProtocol
 from services.gateway import feed
+from services.gateway.errors import Refused
+from services.gateway.gateway import Gateway
 from services.gateway.hub import DETACH_RETRY_S
+from services.gateway.main import new_metrics
 from services.gateway.session.limits import (
     ACCEPTED_AFTER_S,
     ATTACH_TIMEOUT_S,
@@ -20,7 +23,7 @@ from services.gateway.session.limits import (
     PUBLIC,
 )
 from services.gateway.session.roles import Role
-from services.log.memory import Fault
+from services.log.memory import Fault, MemoryGatewayLog
 from support.asking import numbered, offer, rejected, withdraw
 from support.front import Front, OpenDoor, Seated
 
@@ -499,6 +502,28 @@ async def test_the_fifth_stream_of_a_sign_in_is_refused() -> None:
         with pytest.raises(Exception, match="TOO_MANY_STREAMS"):
             front.gateway.open(OpenDoor(), caller)
         front.gateway.open(OpenDoor(), front.person(1, Role.BOT))
+
+
+async def test_a_full_gateway_lets_in_whoever_comes_when_somebody_has_left() -> None:
+    async with Front() as front:
+        observer = new_metrics(4)
+        assert observer.registry.get_sample_value("pit_sessions_max") == 4
+        front.gateway = Gateway(
+            MemoryGatewayLog(front.world.store),
+            front.store,
+            front.tokens,
+            "g9",
+            2,
+            clock=front.clock,
+            observer=observer,
+            sessions_max=4,
+        )
+        sessions = [front.gateway.open(OpenDoor(), front.person(n, Role.BOT)) for n in range(4)]
+        with pytest.raises(Refused, match="GATEWAY_FULL") as full:
+            front.gateway.open(OpenDoor(), front.person(5))
+        assert full.value.retry_after_ms > 0
+        sessions[0].closed()
+        front.gateway.open(OpenDoor(), front.person(5))
 
 
 async def test_effects_are_settled_outcomes() -> None:

@@ -46,6 +46,23 @@ def test_takeovers_fencing_snapshots_and_recoveries() -> None:
     assert value(old_metrics.registry, "pit_fenced_total") == 2
 
 
+def test_a_table_that_no_table_can_be_is_told_at_the_next_snapshot() -> None:
+    world = World(shards=1)
+    metrics = MatcherMetrics(1)
+    matcher = world.matcher("m1", metrics)
+    world.run(matcher, until=lambda: bool(matcher.ownership.shards))
+    world.play(world.conductor(tables=2), matcher, trades=10)
+    world.idle(matcher, 12.0)
+    assert value(metrics.registry, "pit_invariant_breaks_total") == 0
+    [shard] = matcher.ownership.shards.values()
+    name, table = next(iter(shard.tables.items()))
+    table.seats[0].hand += 1  # a card that nobody was dealt
+    shard.dirty.add(name)
+    shard.snapshot_id = ""
+    matcher.ownership.snapshot(shard)
+    assert value(metrics.registry, "pit_invariant_breaks_total") == 1
+
+
 # -------------------------------------------------------------------- gateways
 
 

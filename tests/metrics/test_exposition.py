@@ -73,7 +73,7 @@ def test_a_turn_is_counted() -> None:
     answers = [(Offer, items["a"][0]), (Offer, items["b"][0]), (Offer, items["b"][2])]
     dead = [DeadLetter("12400-0", 1, "code", b"")]
     metrics.turn(1, answers, items, dead, took_s=0.0007, oldest="12400-0")
-    metrics.state({1: 3}, [])
+    metrics.state({1: 3}, [], 2)
     registry = metrics.registry
     assert value(registry, "pit_commands_total", command="Offer", outcome="accepted") == 2
     assert value(registry, "pit_commands_total", command="Offer", outcome="refused") == 1
@@ -87,8 +87,9 @@ def test_a_turn_is_counted() -> None:
     assert value(registry, "pit_shard_lag_seconds", shard="01") == pytest.approx(0.0993)
     assert value(registry, "pit_shard_lag_entries", shard="01") == 3
     assert value(registry, "pit_shard_owned", shard="00") == 0
+    assert value(registry, "pit_tables_stopped") == 2
     assert value(registry, "pit_shard_owned", shard="01") == 1
-    metrics.state({}, [])
+    metrics.state({}, [], 0)
     assert value(registry, "pit_shard_lag_seconds", shard="01") == 0, "since the last time"
     # Answers are no events, and nothing has come that was not there at 0.
     assert value(registry, "pit_events_total", event="Answered") is None

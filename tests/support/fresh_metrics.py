@@ -33,7 +33,7 @@ def text_of(registry: CollectorRegistry) -> str:
     return "".join(
         f"{line}\n"
         for line in lines
-        if not line.startswith(("pit_build_info{", "pit_data_free_bytes "))
+        if not line.startswith(("pit_build_info{", "pit_data_free_bytes ", "pit_data_size_bytes "))
     )
 
 
