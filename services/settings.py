@@ -6,6 +6,7 @@ config` prints what is in force, secrets masked.
 
 import os
 from difflib import get_close_matches
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Literal
 
@@ -61,8 +62,10 @@ class Settings(BaseSettings):
     """Tests only: `label:n` ends the process at the n-th passing of a named place."""
     require: str = ""
     """Tests only: tools that must be there, comma separated; elsewhere their absence skips."""
-    profile: Literal["public", "load"] = "public"
-    """Limits on people at a gateway; `load` has none, for measuring."""
+    profile: Literal["public", "event", "load"] = "public"
+    """Limits on people at a gateway. `event`: a hall behind one address; `load`: for measuring."""
+    allow_addresses: str = ""
+    """Networks without a limit by address, comma separated: `192.0.2.0/24,2001:db8::/32`."""
     sessions_max: int = Field(default=SESSIONS_MAX, ge=1)
     """Streams that a gateway serves at one time; one more is told to try another gateway."""
     native_door: Literal["grpc.aio"] = "grpc.aio"
@@ -73,6 +76,17 @@ class Settings(BaseSettings):
         if url and not url.startswith(("redis://", "rediss://", "unix://")):
             raise ValueError("begins with redis://, rediss:// or unix://")
         return url
+
+    @field_validator("allow_addresses")
+    @classmethod
+    def _are_networks(cls, text: str) -> str:
+        for part in filter(None, text.split(",")):
+            ip_network(part.strip())
+        return text
+
+    @property
+    def allowed_networks(self) -> "tuple[IPv4Network | IPv6Network, ...]":
+        return tuple(ip_network(part.strip()) for part in self.allow_addresses.split(",") if part)
 
     @property
     def archive_directory(self) -> Path:

@@ -109,7 +109,7 @@ MEANINGS: Final[Mapping[Rejection | Refusal, Meaning]] = {
     Refusal.TOO_MANY_IN_FLIGHT: Meaning(
         Code.RESOURCE_EXHAUSTED, "at most {max} commands may await their answers"
     ),
-    Refusal.RATE_LIMITED: Meaning(Code.RESOURCE_EXHAUSTED, "rate limit"),
+    Refusal.RATE_LIMITED: Meaning(Code.RESOURCE_EXHAUSTED, "rate limit ({scope})"),
     Refusal.TOO_MANY_STREAMS: Meaning(
         Code.RESOURCE_EXHAUSTED, "too many streams (max {max} a sign-in)"
     ),

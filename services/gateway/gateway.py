@@ -4,12 +4,13 @@ import asyncio
 import secrets
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import structlog
 
 from engine.events import Record
+from services.gateway.admission import Admission, Network
 from services.gateway.appender import ALIVE_EVERY_S
 from services.gateway.bot_seats import BotSeats
 from services.gateway.directory import Directory
@@ -23,9 +24,8 @@ from services.gateway.lobby import LobbyService
 from services.gateway.names import NameBook
 from services.gateway.observer import UNOBSERVED, Observer
 from services.gateway.session.core import Session
-from services.gateway.session.limits import PUBLIC, Profile, profile_of
+from services.gateway.session.limits import PUBLIC, Profile
 from services.gateway.session.port import Door, Ending, Expiring, Flushed, Overdue, Receipt
-from services.gateway.session.rate import Bucket
 from services.gateway.session.roles import Caller
 from services.gateway.session.watch import WatchStream
 from services.gateway.wire import Turn
@@ -55,7 +55,9 @@ class Gateway:
         wall: Callable[[], float] = time.time,
         observer: Observer = UNOBSERVED,
         sessions_max: int = SESSIONS_MAX,
+        allowed: Sequence[Network] = (),
     ) -> None:
+        """`people`: limits on everybody who is not ours; `allowed`: see `Admission`."""
         self.name = name
         self.shards = shards
         self.tokens: SignedTokens = tokens
@@ -63,19 +65,18 @@ class Gateway:
         self.observer: Observer = observer
         self._sessions_max = sessions_max
         self._store = store
-        self._people = people
+        self.admission = Admission(people, clock, allowed, self._limited)
         self._names = NameBook(store)
         self.names: Mapping[str, str] = self._names
         self.now_s = clock
         self.wall_s = wall
         self.hub = Hub(log_port, name, shards, self._names, clock, observer)
         directory = Directory(log_port, shards, clock)
-        self.identity = IdentityService(tokens, store, self._names)
-        self.lobby = LobbyService(self.hub, directory, tokens, self._names)
+        self.identity = IdentityService(tokens, store, self._names, self.admission)
+        self.lobby = LobbyService(self.hub, directory, tokens, self._names, self.admission)
         self.bot_seats = BotSeats(directory, store, name)
         self._sessions: dict[int, Session | WatchStream] = {}
         self._streams: Counter[str] = Counter()
-        self._buckets: dict[str, Bucket] = {}
         self._touched: list[Flushed] = []
         self._read_s = 0.0
         """When that was read which the next flush tells of."""
@@ -113,8 +114,7 @@ class Gateway:
         for session in tuple(self._sessions.values()):
             session.tick(now_s, wall_s)
         self.observer.queues(max((each.waiting for each in self._sessions.values()), default=0))
-        for sign_in in [key for key, bucket in self._buckets.items() if bucket.full(now_s)]:
-            del self._buckets[sign_in]
+        self.admission.forget()
 
     async def drain(self) -> None:
         """Tell every client to resume elsewhere, then end the streams."""
@@ -169,7 +169,7 @@ class Gateway:
             self.hub.release(session.table)
 
     def profile(self, caller: Caller) -> Profile:
-        return profile_of(caller.role, self._people)
+        return self.admission.profile(caller)
 
     def new_stream(self) -> bytes:
         return secrets.token_bytes(16)
@@ -188,14 +188,11 @@ class Gateway:
         read_s, self._read_s = self._read_s, 0.0
         self.observer.flushed(items, self.now_s(), read_s)
 
-    def spend(self, caller: Caller) -> int:
-        profile = self.profile(caller)
-        if not profile.commands_per_s:
-            return 0
-        bucket = self._buckets.get(caller.sign_in)
-        if bucket is None:
-            bucket = self._buckets[caller.sign_in] = Bucket(profile, self.now_s())
-        return bucket.wait_ms(self.now_s())
+    def _limited(self, scope: str) -> None:
+        self.observer.limited(scope)
+
+    def spend(self, caller: Caller, table: str = "") -> None:
+        self.admission.command(caller, table)
 
     # -------------------------------------------------------------- the table's side
 

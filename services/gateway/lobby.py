@@ -18,6 +18,7 @@ from engine.events import RequestAnswered
 from engine.rejections import Rejection
 from engine.rules import PRESETS
 from engine.shown import Phase
+from services.gateway.admission import Admission
 from services.gateway.convert.commands import content_hash
 from services.gateway.convert.rules import rule_set_message, rules_asked_for
 from services.gateway.convert.tables import table_message
@@ -44,8 +45,14 @@ SEAT_MAX: Final = 31
 
 class LobbyService:
     def __init__(
-        self, hub: Hub, directory: Directory, tokens: SignedTokens, names: NameBook
+        self,
+        hub: Hub,
+        directory: Directory,
+        tokens: SignedTokens,
+        names: NameBook,
+        admission: Admission,
     ) -> None:
+        self._admission = admission
         self._hub = hub
         self._directory = directory
         self._tokens = tokens

@@ -14,6 +14,7 @@ import structlog
 
 from engine.rejections import Rejection
 from services import logs
+from services.gateway.admission import SCOPES
 from services.gateway.doors.grpc_aio.server import GrpcDoor
 from services.gateway.errors import Refusal
 from services.gateway.gateway import Gateway
@@ -83,6 +84,7 @@ async def _serve(settings: Settings, name: str, tokens: SignedTokens) -> int:
             people,
             observer=observer,
             sessions_max=settings.sessions_max,
+            allowed=settings.allowed_networks,
         )
         watching = asyncio.create_task(_watch_loop(metrics)) if metrics else None
         try:
@@ -104,7 +106,7 @@ async def _serve(settings: Settings, name: str, tokens: SignedTokens) -> int:
 def new_metrics(sessions_max: int = SESSIONS_MAX) -> GatewayMetrics:
     """The gateway's figures, at 0."""
     ends = [each.name for kind in (Refusal, Rejection) for each in kind]
-    return GatewayMetrics([role.value for role in Role], ends, METHODS, sessions_max)
+    return GatewayMetrics([role.value for role in Role], ends, METHODS, SCOPES, sessions_max)
 
 
 async def _watch_loop(metrics: GatewayMetrics) -> None:

@@ -39,7 +39,8 @@ class Open:
     """The same for who has no token yet."""
 
     request: type[Message]
-    answer: Callable[[Any], Awaitable[Message]]
+    answer: Callable[[Any, str], Awaitable[Message]]
+    """Is given the caller's network address, empty where that is not known."""
 
 
 @value

@@ -12,7 +12,6 @@ from services.settings import Settings
 TRANSPORT: Final = "grpc"
 KINDS: Final = ("fresh", "resume", "again")
 OUTCOMES: Final = ("snapshot", "replay", "history", "diverged", "gap", "refused")
-SCOPES: Final = ("command", "method", "ping")
 CODES: Final = (
     "OK", "Canceled", "Unknown", "InvalidArgument", "DeadlineExceeded", "NotFound",
     "AlreadyExists", "PermissionDenied", "ResourceExhausted", "FailedPrecondition", "Aborted",
@@ -38,11 +37,12 @@ class GatewayMetrics:
         roles: Iterable[str],
         ends: Iterable[str],
         methods: Sequence[Method],
+        scopes: Iterable[str],
         sessions_max: int,
     ) -> None:
         self._exposed = Exposed()
         self.registry = registry = self._exposed.registry
-        self._count_sessions(registry, roles, ends)
+        self._count_sessions(registry, roles, ends, scopes)
         most = Gauge(
             "pit_sessions_max", "Streams that this gateway serves at most.", registry=registry
         )
@@ -58,7 +58,11 @@ class GatewayMetrics:
     # ---------------------------------------------------------------- the catalogue
 
     def _count_sessions(
-        self, registry: CollectorRegistry, roles: Iterable[str], ends: Iterable[str]
+        self,
+        registry: CollectorRegistry,
+        roles: Iterable[str],
+        ends: Iterable[str],
+        scopes: Iterable[str],
     ) -> None:
         sessions = Gauge(
             "pit_sessions", "Streams of seats.", ("transport", "role"), registry=registry
@@ -90,7 +94,7 @@ class GatewayMetrics:
             "pit_rate_limited_total",
             "Requests beyond their caller's rate.",
             ("scope",),
-            [(scope,) for scope in SCOPES],
+            [(scope,) for scope in scopes],
         ).counts
         self._slow_readers = Counts(
             registry, "pit_slow_readers_total", "Times a reader's queue overflowed, or it was cut."

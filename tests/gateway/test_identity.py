@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 from pit.v1 import identity_pb2
 
+from services.gateway.admission import Admission
 from services.gateway.errors import Refused
 from services.gateway.identity.memory import MemoryPeopleStore
 from services.gateway.identity.service import REPEAT_S, IdentityService
 from services.gateway.identity.tokens import SignedTokens, parse_keys
 from services.gateway.names import NameBook
+from services.gateway.session.limits import PUBLIC
 from services.log.port import Unavailable
 from support.front import Front
 
@@ -37,11 +39,19 @@ class Store(MemoryPeopleStore):
 
 
 def service(store: Store) -> IdentityService:
-    return IdentityService(SignedTokens(parse_keys("k1:" + "ab" * 32)), store, NameBook(store))
+    tokens = SignedTokens(parse_keys("k1:" + "ab" * 32))
+    admission = Admission(PUBLIC, lambda: store.now_s)
+    return IdentityService(tokens, store, NameBook(store), admission)
+
+
+async def guest(identity: IdentityService, address: str = "") -> identity_pb2.SignInGuestResponse:
+    return await identity.sign_in_guest(
+        identity_pb2.SignInGuestRequest(display_name="Ann"), address
+    )
 
 
 async def refreshed(identity: IdentityService, token: str) -> str:
-    answer = await identity.refresh(identity_pb2.RefreshRequest(refresh_token=token))
+    answer = await identity.refresh(identity_pb2.RefreshRequest(refresh_token=token), "")
     return answer.refresh_token
 
 
@@ -49,7 +59,7 @@ async def refreshed(identity: IdentityService, token: str) -> str:
 async def test_a_refresh_whose_reply_was_lost_is_asked_for_again(where: str) -> None:
     store = Store()
     identity = service(store)
-    signed_in = await identity.sign_in_guest(identity_pb2.SignInGuestRequest(display_name="Ann"))
+    signed_in = await guest(identity)
     store.fails_after = where
     with pytest.raises(Unavailable):
         await refreshed(identity, signed_in.refresh_token)
@@ -60,7 +70,7 @@ async def test_a_refresh_whose_reply_was_lost_is_asked_for_again(where: str) -> 
 async def test_a_used_token_gives_nothing_new_and_soon_nothing_at_all() -> None:
     store = Store()
     identity = service(store)
-    signed_in = await identity.sign_in_guest(identity_pb2.SignInGuestRequest(display_name="Ann"))
+    signed_in = await guest(identity)
     second = await refreshed(identity, signed_in.refresh_token)
     third = await refreshed(identity, second)
     assert await refreshed(identity, signed_in.refresh_token) == second
@@ -91,3 +101,16 @@ async def test_the_newest_expiry_of_a_sign_in_counts_and_none_is_forgotten() -> 
         front.gateway.newer_expiry_wanted(Asking())
         await front.gateway.settle_expiries()
         assert asked == [now_s + 9_000] * 2
+
+
+async def test_new_people_of_one_address_come_at_a_rate() -> None:
+    store = Store()
+    identity = service(store)
+    for _ in range(PUBLIC.sign_ins.burst):
+        await guest(identity, "192.0.2.7")
+    with pytest.raises(Refused, match="RATE_LIMITED") as refused:
+        await guest(identity, "192.0.2.7")
+    assert refused.value.parameters == {"scope": "new-people"}
+    await guest(identity, "192.0.2.8")
+    store.now_s += refused.value.retry_after_ms / 1000
+    await guest(identity, "192.0.2.7")

@@ -177,12 +177,12 @@ async def test_no_more_than_sixteen_commands_wait_for_their_answers() -> None:
 async def test_the_twenty_first_command_of_a_burst_is_told_when_to_come_again() -> None:
     async with Front(people=PUBLIC) as front:
         one, *_ = await front.playing()
-        front.world.sleep(PUBLIC.burst / PUBLIC.commands_per_s)
-        for _ in range(PUBLIC.burst + 1):
+        front.world.sleep(PUBLIC.commands.burst / PUBLIC.commands.per_s)
+        for _ in range(PUBLIC.commands.burst + 1):
             one.receive(numbered(one, 9, withdraw()))
         await front.breathe()
         *gaps, last = one.items()
-        assert rejected(gaps) == [(9, "NUMBER_OUT_OF_RANGE", False)] * PUBLIC.burst
+        assert rejected(gaps) == [(9, "NUMBER_OUT_OF_RANGE", False)] * PUBLIC.commands.burst
         assert last.rejected.reason == "RATE_LIMITED"
         assert last.rejected.retry_after_ms == 100
         front.world.sleep(0.1)

@@ -75,13 +75,16 @@ def observing(front: Front) -> GatewayMetrics:
 async def test_refusals_and_rates() -> None:
     async with Front(people=PUBLIC) as front:
         one, *_ = await front.playing()
-        front.world.sleep(PUBLIC.burst / PUBLIC.commands_per_s)
+        front.world.sleep(PUBLIC.commands.burst / PUBLIC.commands.per_s)
         registry = observing(front).registry
-        for _ in range(PUBLIC.burst + 1):
+        for _ in range(PUBLIC.commands.burst + 1):
             one.receive(numbered(one, 9, withdraw()))
-        assert value(registry, "pit_rejections_total", reason="NUMBER_OUT_OF_RANGE") == PUBLIC.burst
+        assert (
+            value(registry, "pit_rejections_total", reason="NUMBER_OUT_OF_RANGE")
+            == PUBLIC.commands.burst
+        )
         assert value(registry, "pit_rejections_total", reason="RATE_LIMITED") == 1
-        assert value(registry, "pit_rate_limited_total", scope="command") == 1
+        assert value(registry, "pit_rate_limited_total", scope="sign-in") == 1
 
 
 async def test_sessions_come_resume_and_go() -> None:

@@ -13,6 +13,7 @@ from typing import Final
 from google.protobuf.duration_pb2 import Duration
 from pit.v1 import identity_pb2
 
+from services.gateway.admission import Admission
 from services.gateway.errors import Refusal, Refused
 from services.gateway.identity.store import PeopleStore
 from services.gateway.identity.tokens import ACCESS_S, SignedTokens
@@ -27,14 +28,22 @@ REPEAT_S: Final = 60
 
 
 class IdentityService:
-    def __init__(self, tokens: SignedTokens, store: PeopleStore, names: NameBook) -> None:
+    def __init__(
+        self,
+        tokens: SignedTokens,
+        store: PeopleStore,
+        names: NameBook,
+        admission: Admission,
+    ) -> None:
+        self._admission = admission
         self._tokens = tokens
         self._store = store
         self._names = names
 
     async def sign_in_guest(
-        self, request: identity_pb2.SignInGuestRequest
+        self, request: identity_pb2.SignInGuestRequest, address: str
     ) -> identity_pb2.SignInGuestResponse:
+        self._admission.sign_in(address)
         name = checked_name(request.display_name, "display_name")
         person = person_id(secrets.token_bytes(16))
         await self._names.give(person, name)
@@ -46,7 +55,9 @@ class IdentityService:
             refresh_token=await self._keep(secrets.token_urlsafe(32), person, sign_in),
         )
 
-    async def refresh(self, request: identity_pb2.RefreshRequest) -> identity_pb2.RefreshResponse:
+    async def refresh(
+        self, request: identity_pb2.RefreshRequest, address: str
+    ) -> identity_pb2.RefreshResponse:
         token = request.refresh_token
         content = None
         if 1 <= len(token) <= REFRESH_CHARACTERS_MAX:

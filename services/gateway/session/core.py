@@ -218,10 +218,7 @@ class Session:
         number = command.number
         exchange = self._exchange
         try:
-            wait_ms = exchange.spend(self.caller)
-            if wait_ms:
-                exchange.observer.limited("command")
-                raise Refused(Refusal.RATE_LIMITED, retry_after_ms=wait_ms)
+            exchange.spend(self.caller, self._table)
             self._numbers.admit(number)
             assert self._origin is not None
             packed = pack_command(seat_command(self._origin, command))
@@ -242,8 +239,9 @@ class Session:
             self.expiry_is(caller.expires_s)
 
     def _receive_ping(self, ping: play_pb2.StreamPing) -> None:
-        if self._exchange.spend(self.caller):
-            self._exchange.observer.limited("ping")
+        try:
+            self._exchange.spend(self.caller, self._table)
+        except Refused:
             return
         server_us = int(self._exchange.wall_s() * _US_PER_S)
         pong = play_pb2.Pong(client_us=ping.client_us, server_us=server_us)

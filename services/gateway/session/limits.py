@@ -33,27 +33,70 @@ assert HEARTBEAT_S > ATTACH_TIMEOUT_S
 
 
 @value
+class Rate:
+    """So many a second on the average, and so many at once. 0: no limit."""
+
+    per_s: float
+    burst: int
+
+
+UNLIMITED: Final = Rate(0, 0)
+
+
+@value
 class Profile:
-    """Limits that depend on who is asking. 0: none."""
+    """Limits that depend on who is asking, and on where the exchange is used."""
 
     name: str
-    commands_per_s: float
-    burst: int
+    commands: Rate
+    """Commands, calls and pings of one sign-in."""
+    table: Rate
+    """The same of all who talk to one table through one gateway."""
+    address: Rate
+    """The same of all who come from one network address."""
+    sign_ins: Rate
+    """New people of one address."""
+    wrong_invites: Rate
+    """Wrong invite codes of one sign-in, and ten times as many of one address."""
     streams_max: int
-    """Streams of one sign-in at one time."""
+    """Streams of one sign-in at one time; 0: no limit."""
 
 
-PUBLIC: Final = Profile("public", commands_per_s=10, burst=20, streams_max=4)
-"""A person plays well below one command a second."""
-BOTS: Final = Profile("bots", commands_per_s=0, burst=0, streams_max=0)
-"""A bot process is ours, holds the seats of many tables and keeps its own pace."""
-LOAD: Final = Profile("load", commands_per_s=0, burst=0, streams_max=0)
+ADDRESS_SHARE: Final = 10
+"""So many guessing people may share an address before it is limited as one."""
+
+PUBLIC: Final = Profile(
+    "public",
+    commands=Rate(10, 20),  # a person plays well below one command a second
+    table=Rate(40, 160),  # eight seats at five commands a second, all at once at a bell
+    address=Rate(100, 400),  # a school class or a mobile operator's address, not a crowd of bots
+    sign_ins=Rate(0.5, 60),  # that class arriving at once
+    wrong_invites=Rate(1 / 60, 5),  # typing errors; 2^80 codes are not guessed at this rate
+    streams_max=4,
+)
+EVENT: Final = Profile(
+    "event",
+    commands=PUBLIC.commands,
+    table=PUBLIC.table,
+    address=Rate(8_000, 16_000),  # a hall of 2,000 tables behind one address
+    sign_ins=Rate(100, 10_000),  # its doors open
+    wrong_invites=PUBLIC.wrong_invites,
+    streams_max=4,
+)
+OURS: Final = Profile("ours", UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED, 0)
+"""Bot processes and operators: they hold many seats, and keep a pace of their own."""
+LOAD: Final = Profile("load", UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED, 0)
 """Measuring: the tester's people play faster than people."""
 
-PROFILES: Final = {profile.name: profile for profile in (PUBLIC, LOAD)}
+PROFILES: Final = {profile.name: profile for profile in (PUBLIC, EVENT, LOAD)}
 """Those a gateway may be started with."""
+
+assert all(
+    profile.commands.per_s or profile.table == profile.address == UNLIMITED
+    for profile in (*PROFILES.values(), OURS)
+), "who is not limited by sign-in is not limited at all"
 
 
 def profile_of(role: Role, people: Profile) -> Profile:
     """`people` is what the gateway was started with for everybody who is not ours."""
-    return people if role is Role.PLAYER else BOTS
+    return people if role is Role.PLAYER else OURS

@@ -126,8 +126,8 @@ class Exchange(Protocol):
     def watch_acceptance(self, session: "Overdue", number: int) -> None:
         """Call `session.overdue(number)` when the effect should have come."""
 
-    def spend(self, caller: Caller) -> int:
-        """Take one from the caller's rate; 0, or how long to wait, in ms."""
+    def spend(self, caller: Caller, table: str = "") -> None:
+        """Take one from the rates of the caller and of the table. Raises `Refused`."""
 
     def touched(self, session: "Flushed") -> None:
         """Call `session.flush` at the end of this turn of the loop."""

@@ -21,6 +21,8 @@ class Caller:
     role: Role
     expires_s: float
     """Wall time."""
+    address: str = ""
+    """Network address the call came from; empty where the door knows none."""
 
 
 @value

@@ -5,7 +5,9 @@ import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import unquote
 
 import grpc
 import structlog
@@ -114,7 +116,14 @@ def caller_of(context: Context, tokens: Tokens) -> Caller:
     scheme, _, token = text.partition(" ")
     if scheme.lower() != "bearer" or not token:
         raise Refused(Refusal.INVALID_TOKEN)
-    return tokens.caller(token)
+    return replace(tokens.caller(token), address=address_of(context.peer()))
+
+
+def address_of(peer: str) -> str:
+    """Network address in the library's name of a peer, `ipv4:192.0.2.1:5000`; empty for none."""
+    family, _, where = unquote(peer).partition(":")
+    address = where.rpartition(":")[0].strip("[]")
+    return address if family in {"ipv4", "ipv6"} else ""
 
 
 def _metadata(context: Context, name: str) -> list[Any]:

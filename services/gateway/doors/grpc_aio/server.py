@@ -11,6 +11,7 @@ from services.gateway.doors.grpc_aio.guard import (
     Context,
     Handler,
     abort,
+    address_of,
     caller_of,
     check_client,
     check_deadline,
@@ -138,12 +139,11 @@ class GrpcDoor:
             check_client(context)
             if isinstance(method, Open):
                 request = await read_one(context, method.request)
-                return (await method.answer(request)).SerializeToString()
+                return (
+                    await method.answer(request, address_of(context.peer()))
+                ).SerializeToString()
             caller = caller_of(context, self._gateway.tokens)
-            wait_ms = self._gateway.spend(caller)
-            if wait_ms:
-                self._gateway.observer.limited("method")
-                raise Refused(Refusal.RATE_LIMITED, retry_after_ms=wait_ms)
+            self._gateway.spend(caller)
             request = await read_one(context, method.request)
             return (await method.answer(caller, request)).SerializeToString()
 

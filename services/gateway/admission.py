@@ -1,0 +1,139 @@
+"""Who may ask now: the rates of one gateway, by sign-in, table and network address.
+
+All limits stand in `session/limits.py`. A limit is never shared between gateways: it protects this
+process, and what one gateway lets through is small beside what the log takes.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import Final
+
+from services.gateway.errors import Refusal, Refused
+from services.gateway.session.limits import ADDRESS_SHARE, Profile, Rate, profile_of
+from services.gateway.session.rate import Bucket
+from services.gateway.session.roles import Caller
+
+Network = IPv4Network | IPv6Network
+
+SIGN_IN: Final = "sign-in"
+TABLE: Final = "table"
+ADDRESS: Final = "address"
+NEW_PEOPLE: Final = "new-people"
+WRONG_INVITES: Final = "wrong-invites"
+WRONG_INVITES_ADDRESS: Final = "wrong-invites-address"
+SCOPES: Final = (SIGN_IN, TABLE, ADDRESS, NEW_PEOPLE, WRONG_INVITES, WRONG_INVITES_ADDRESS)
+"""What a refusal for its rate names: whose rate it was."""
+_BY_ADDRESS: Final = frozenset((ADDRESS, NEW_PEOPLE, WRONG_INVITES_ADDRESS))
+
+_Claim = tuple[str, str, Rate]
+"""Scope, key within it, rate."""
+
+
+class Admission:
+    """Counts what was let through; refuses what is more than the profile allows."""
+
+    def __init__(
+        self,
+        people: Profile,
+        clock: Callable[[], float],
+        allowed: Sequence[Network] = (),
+        limited: Callable[[str], None] = lambda scope: None,
+    ) -> None:
+        """`allowed`: networks without a limit by address, as those of an event hall or a proxy.
+        `limited` is told the scope of each refusal.
+        """
+        self._people = people
+        self._clock = clock
+        self._allowed = tuple(allowed)
+        self._limited = limited
+        self._buckets: dict[tuple[str, str], Bucket] = {}
+        self._exempt: dict[str, bool] = {}
+        """By address: looked up once, until it is forgotten with its bucket."""
+
+    def profile(self, caller: Caller) -> Profile:
+        return profile_of(caller.role, self._people)
+
+    def command(self, caller: Caller, table: str = "") -> None:
+        """A command, call or ping, for `table` if it names one. Raises `Refused`."""
+        profile = self.profile(caller)
+        if not profile.commands.per_s:
+            return
+        self._take(
+            (
+                (SIGN_IN, caller.sign_in, profile.commands),
+                (TABLE, table, profile.table),
+                (ADDRESS, caller.address, profile.address),
+            )
+        )
+
+    def sign_in(self, address: str) -> None:
+        """A new person. Raises `Refused`."""
+        self._take(((NEW_PEOPLE, address, self._people.sign_ins),))
+
+    def invite(self, caller: Caller) -> None:
+        """Somebody is about to try an invite code; takes nothing. Raises `Refused`."""
+        self._check(self._wrong_invites(caller))
+
+    def wrong_invite(self, caller: Caller) -> None:
+        """The code was wrong."""
+        for bucket in self._of(self._wrong_invites(caller)).values():
+            bucket.take()
+
+    def _wrong_invites(self, caller: Caller) -> tuple[_Claim, ...]:
+        rate = self.profile(caller).wrong_invites
+        shared = Rate(rate.per_s * ADDRESS_SHARE, rate.burst * ADDRESS_SHARE)
+        return (
+            (WRONG_INVITES, caller.sign_in, rate),
+            (WRONG_INVITES_ADDRESS, caller.address, shared),
+        )
+
+    @property
+    def remembered(self) -> int:
+        """Buckets that are not full."""
+        return len(self._buckets)
+
+    def forget(self) -> None:
+        """Drop what has been left alone. Called about every second."""
+        now_s = self._clock()
+        for key in [key for key, bucket in self._buckets.items() if bucket.full(now_s)]:
+            del self._buckets[key]
+        self._exempt.clear()
+
+    # ---------------------------------------------------------------- buckets
+
+    def _take(self, claims: Iterable[_Claim]) -> None:
+        """From all buckets or from none."""
+        for bucket in self._check(claims).values():
+            bucket.take()
+
+    def _check(self, claims: Iterable[_Claim]) -> dict[str, Bucket]:
+        buckets = self._of(claims)
+        now_s = self._clock()
+        for scope, bucket in buckets.items():
+            wait_ms = bucket.wait_ms(now_s)
+            if wait_ms:
+                self._limited(scope)
+                raise Refused(Refusal.RATE_LIMITED, retry_after_ms=wait_ms, scope=scope)
+        return buckets
+
+    def _of(self, claims: Iterable[_Claim]) -> dict[str, Bucket]:
+        """The buckets that bind, by scope."""
+        return {
+            scope: self._bucket(scope, key, rate)
+            for scope, key, rate in claims
+            if key and rate.per_s and not (scope in _BY_ADDRESS and self._is_exempt(key))
+        }
+
+    def _bucket(self, scope: str, key: str, rate: Rate) -> Bucket:
+        bucket = self._buckets.get((scope, key))
+        if bucket is None:
+            bucket = self._buckets[scope, key] = Bucket(rate, self._clock())
+        return bucket
+
+    def _is_exempt(self, address: str) -> bool:
+        exempt = self._exempt.get(address)
+        if exempt is None:
+            exempt = self._exempt[address] = any(
+                ip_address(address) in network for network in self._allowed
+            )
+        return exempt
