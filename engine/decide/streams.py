@@ -72,8 +72,8 @@ def _attach_refused(table: Table, command: c.Attach) -> Rejection | None:
 
 
 def watch(table: Table, command: c.Watch, now_ms: int, chance: Chance) -> Decision:
-    """A spectator is shown the table; nothing changes. Whether it may be seen is as for sitting
-    down: a private table does not exist for who has no invite code and no seat."""
+    """A spectator is shown the table; nothing changes. A private table does not exist for who has
+    no invite code and no seat there, and does not own it."""
     why = _watch_refused(table, command)
     if why is not None:
         return (), WatchRefused(command.gateway, command.stream, int(why))
@@ -84,8 +84,9 @@ def _watch_refused(table: Table, command: c.Watch) -> Rejection | None:
     if table.phase == Phase.NEW:
         return Rejection.TABLE_NOT_FOUND
     invited = command.invite_hash == table.invite_hash
-    seated = any(seat.person and seat.person == command.person for seat in table.seats)
-    if table.visibility == Visibility.PRIVATE and not invited and not seated:
+    at_home = {table.owner, *(seat.person for seat in table.seats)}
+    belongs = command.person and command.person in at_home
+    if table.visibility == Visibility.PRIVATE and not invited and not belongs:
         return Rejection.TABLE_NOT_FOUND
     return Rejection.TABLE_CLOSED if table.phase == Phase.CLOSED else None
 

@@ -66,6 +66,10 @@ class Admission:
             )
         )
 
+    def at_table(self, caller: Caller, table: str) -> None:
+        """A call let through by `command` turns out to be for `table`. Raises `Refused`."""
+        self._take(((TABLE, table, self.profile(caller).table),))
+
     def sign_in(self, address: str) -> None:
         """A new person. Raises `Refused`."""
         self._take(((NEW_PEOPLE, address, self._people.sign_ins),))

@@ -60,6 +60,7 @@ class Refusal(StrEnum):
     ATTACH_EXPECTED = "ATTACH_EXPECTED"
     INVALID_SEAT_TOKEN = "INVALID_SEAT_TOKEN"  # noqa: S105
     FOREIGN_SEAT_TOKEN = "FOREIGN_SEAT_TOKEN"  # noqa: S105
+    INVALID_ATTACHMENT = "INVALID_ATTACHMENT"
     NUMBER_INVALID = "NUMBER_INVALID"
     TOO_MANY_IN_FLIGHT = "TOO_MANY_IN_FLIGHT"
     RATE_LIMITED = "RATE_LIMITED"
@@ -105,7 +106,10 @@ MEANINGS: Final[Mapping[Rejection | Refusal, Meaning]] = {
     Refusal.FOREIGN_SEAT_TOKEN: Meaning(
         Code.PERMISSION_DENIED, "seat token: of another table or person"
     ),
-    Refusal.NUMBER_INVALID: Meaning(_ILL, "command numbers begin at 1; expected {expected}"),
+    Refusal.INVALID_ATTACHMENT: Meaning(
+        _ILL, "attachment: not the one this table gave you; take the newest of your stream"
+    ),
+    Refusal.NUMBER_INVALID: Meaning(_ILL, "command numbers begin at 1"),
     Refusal.TOO_MANY_IN_FLIGHT: Meaning(
         Code.RESOURCE_EXHAUSTED, "at most {max} commands may await their answers"
     ),

@@ -1,8 +1,8 @@
 """One table's events on their way to those who follow it through this gateway."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from pit.v1 import play_pb2
 
@@ -14,7 +14,19 @@ from engine.view import view
 from services.gateway import wire
 from services.gateway.convert.cards import Deck, deck_of
 from services.gateway.convert.events import HAS_OWN_PART, concerned, event_message, own_part
+from services.gateway.errors import Refusal, Refused
+from services.gateway.session.limits import IN_FLIGHT_MAX
 from services.gateway.session.port import Viewer
+
+
+class Act(NamedTuple):
+    """Which command of a seat an answer is for. Its content tells apart two uses of a number."""
+
+    seat: int
+    attach: int
+    generation: int
+    number: int
+    content: int
 
 
 class TableFeed:
@@ -41,13 +53,13 @@ class TableFeed:
         self._attaching: dict[bytes, Viewer] = {}
         self._given_up: set[bytes] = set()
         """Streams that ended while they asked for a seat: what they are given is taken back."""
-        self._requests: dict[bytes, list[asyncio.Future[events.RequestAnswered]]] = {}
-        """Who waits for the answer to a request id: a call, and its repeats."""
+        self._asked: dict[bytes | Act, list[asyncio.Future[Any]]] = {}
+        """Who waits for the answer to a request id or an act: a call, and its repeats."""
         self._answered: list[Viewer] = []
 
     @property
     def idle(self) -> bool:
-        return not (self._viewers or self._attaching or self._requests or self._given_up)
+        return not (self._viewers or self._attaching or self._asked or self._given_up)
 
     @property
     def viewers(self) -> tuple[Viewer, ...]:
@@ -74,21 +86,26 @@ class TableFeed:
         if self._seats.get(viewer.seat) is viewer:
             del self._seats[viewer.seat]
 
-    def await_answer(self, request: bytes) -> "asyncio.Future[events.RequestAnswered]":
-        """The answer to a command with this request id."""
+    def await_answer(self, asked: bytes | Act) -> "asyncio.Future[Any]":
+        """The `RequestAnswered` to a request id, or the `Answered` to an act.
+
+        Raises `Refused` where the seat has too many acts in flight through this gateway.
+        """
+        if isinstance(asked, Act) and asked not in self._asked:
+            in_flight = sum(each[:2] == asked[:2] for each in self._asked if type(each) is Act)
+            if in_flight >= IN_FLIGHT_MAX:
+                raise Refused(Refusal.TOO_MANY_IN_FLIGHT, max=IN_FLIGHT_MAX)
         future = asyncio.get_running_loop().create_future()
-        self._requests.setdefault(request, []).append(future)
+        self._asked.setdefault(asked, []).append(future)
         return future
 
-    def give_up_answer(
-        self, request: bytes, future: "asyncio.Future[events.RequestAnswered]"
-    ) -> None:
+    def give_up_answer(self, asked: bytes | Act, future: "asyncio.Future[Any]") -> None:
         """This one waits no longer; its repeats may."""
-        waiting = self._requests.get(request, [])
+        waiting = self._asked.get(asked, [])
         if future in waiting:
             waiting.remove(future)
             if not waiting:
-                del self._requests[request]
+                del self._asked[asked]
 
     # -------------------------------------------------------------- what happened
 
@@ -118,7 +135,7 @@ class TableFeed:
             number = viewer.own_number(seq)
             own = self._own(event, viewer.seat) if private else None
             if number:
-                if type(event) is events.Traded:
+                if type(event) is events.Traded and viewer.effect_since_s:
                     self._traded(viewer.effect_since_s)
                 own = own or play_pb2.Own()
                 own.number = number
@@ -187,13 +204,19 @@ class TableFeed:
     # -------------------------------------------------------------- notes
 
     def _on_answered(self, note: Answered) -> None:
+        if self._asked:
+            act = Act(note.seat, note.attach, note.generation, note.number, note.content)
+            self._tell_asked(act, note)
         viewer = self._seats.get(note.seat)
         if viewer is not None and viewer.attach == note.attach:
             viewer.answered(note)
             self._answered.append(viewer)
 
     def _on_request_answered(self, note: events.RequestAnswered) -> None:
-        for future in self._requests.pop(note.request, ()):
+        self._tell_asked(note.request, note)
+
+    def _tell_asked(self, asked: bytes | Act, note: Answered | events.RequestAnswered) -> None:
+        for future in self._asked.pop(asked, ()):
             if not future.done():
                 future.set_result(note)
 
@@ -274,6 +297,10 @@ class TableFeed:
         self._answered.clear()
         for viewer in (*self._viewers, *self._attaching.values()):
             viewer.over(Rejection.TABLE_STOPPED)
+        for futures in self._asked.values():
+            for future in futures:
+                if not future.done():
+                    future.set_exception(Refused(Rejection.TABLE_STOPPED))
 
 
 _NOTES: Final[dict[type, Callable[[TableFeed, Any], None]]] = {
@@ -288,5 +315,13 @@ _NOTES: Final[dict[type, Callable[[TableFeed, Any], None]]] = {
     events.StreamsLost: TableFeed._on_streams_lost,
 }
 _NOTE_TYPES: Final = frozenset(_NOTES)
+
+
+def numbered(record: Record) -> Iterator[tuple[int, Event]]:
+    """The events of a record, each with its number."""
+    found = (item for item in record.items if type(item) not in _NOTE_TYPES)
+    return enumerate(found, record.first_seq)  # type: ignore[arg-type]
+
+
 _LAST_EVENTS: Final = frozenset({events.SeatLeft, events.SeatForfeited, events.TableClosed})
 """After which some or all who follow have nothing more to see."""

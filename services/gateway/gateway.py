@@ -10,6 +10,7 @@ from typing import Final
 import structlog
 
 from engine.events import Record
+from services.gateway.acts import ActService
 from services.gateway.admission import Admission, Network
 from services.gateway.appender import ALIVE_EVERY_S
 from services.gateway.bot_seats import BotSeats
@@ -74,6 +75,7 @@ class Gateway:
         directory = Directory(log_port, shards, clock)
         self.identity = IdentityService(tokens, store, self._names, self.admission)
         self.lobby = LobbyService(self.hub, directory, tokens, self._names, self.admission)
+        self.acts = ActService(self.hub, tokens, self.admission, observer)
         self.bot_seats = BotSeats(directory, store, name)
         self._sessions: dict[int, Session | WatchStream] = {}
         self._streams: Counter[str] = Counter()
@@ -239,9 +241,12 @@ class Gateway:
             if self._raised[sign_in] == expires_s:  # not raised again meanwhile
                 del self._raised[sign_in]
         asking, self._expiring = deque(self._expiring), []
+        newest_s: dict[str, float] = {}
         try:
             while asking:
-                newest_s = await self._store.newest_expiry(asking[0].caller.sign_in)
-                asking.popleft().expiry_is(newest_s)
+                sign_in = asking[0].caller.sign_in
+                if sign_in not in newest_s:
+                    newest_s[sign_in] = await self._store.newest_expiry(sign_in)
+                asking.popleft().expiry_is(newest_s[sign_in])
         finally:
             self._expiring = [*asking, *self._expiring]

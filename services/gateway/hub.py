@@ -3,16 +3,16 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
 from engine import events
 from engine.commands import Detach
-from engine.events import Record, RequestAnswered
+from engine.events import Answered, Record, RequestAnswered
 from services.gateway.appender import Appender
 from services.gateway.errors import Refusal, Refused
-from services.gateway.feed import TableFeed
+from services.gateway.feed import Act, TableFeed
 from services.gateway.names import NameBook
 from services.gateway.observer import UNOBSERVED, Observer
 from services.gateway.resource_names import shard_of
@@ -128,17 +128,27 @@ class Hub:
 
     async def request(self, table: str, request: bytes, command: bytes) -> RequestAnswered:
         """Append a command with a request id and wait for its answer. Raises `Refused`."""
+        answer: RequestAnswered = await self._ask(table, request, command)
+        return answer
+
+    async def act(self, table: str, act: Act, command: bytes) -> Answered:
+        """The same for the numbered command of a seat."""
+        answer: Answered = await self._ask(table, act, command)
+        return answer
+
+    async def _ask(self, table: str, asked: bytes | Act, command: bytes) -> Any:
         feed = self.feed(table)
-        future = feed.await_answer(request)
-        receipt = _RequestReceipt(future)
         try:
-            self.submit(table, command, receipt)
-            async with asyncio.timeout(REQUEST_TIMEOUT_S):
-                return await future
-        except TimeoutError:
-            raise Refused(Refusal.TABLE_UNAVAILABLE) from None
+            future = feed.await_answer(asked)
+            try:
+                self.submit(table, command, _AskReceipt(future))
+                async with asyncio.timeout(REQUEST_TIMEOUT_S):
+                    return await future
+            except TimeoutError:
+                raise Refused(Refusal.TABLE_UNAVAILABLE) from None
+            finally:
+                feed.give_up_answer(asked, future)
         finally:
-            feed.give_up_answer(request, future)
             self.release(table)
 
     async def append_forever(self) -> None:
@@ -308,12 +318,12 @@ class _DetachReceipt:
             loop.call_later(DETACH_RETRY_S, self._hub.detach, *self._again)
 
 
-class _RequestReceipt:
+class _AskReceipt:
     """Fails a waiting unary method when its command did not get into the log."""
 
     __slots__ = ("_future",)
 
-    def __init__(self, future: "asyncio.Future[RequestAnswered]") -> None:
+    def __init__(self, future: "asyncio.Future[Any]") -> None:
         self._future = future
 
     def landed(self, error: LogError | None) -> None:

@@ -109,6 +109,7 @@ def methods_of(gateway: Gateway) -> dict[str, Method]:
         ),
         "PlayService/Play": Play(),
         "PlayService/Watch": Watch(),
+        "PlayService/Act": Unary(play_pb2.ActRequest, gateway.acts.act),
         "PlayService/Ping": Unary(play_pb2.PingRequest, _Ping(gateway)),
     }
     methods: dict[str, Method] = {}

@@ -57,6 +57,14 @@ class Ring:
         for table in [table for table in self._tables if shard_of(table) == shard]:
             del self._tables[table]
 
+    def holding(self, table: str, seq: int) -> Record | None:
+        """The record that holds event `seq`; `None` where it is gone."""
+        for body in reversed(self._tables.get(table, ())):
+            record = unpack_record(table, body)
+            if 0 < record.first_seq <= seq:
+                return record
+        return None
+
     def after(self, table: str, seq: int, head_seq: int) -> list[Record] | None:
         """Records that hold every event after `seq`; `None` where some are gone."""
         if seq == head_seq:

@@ -478,9 +478,10 @@ def test_a_spectator_is_shown_the_table_without_any_cards(visibility: Visibility
     assert (note.shown.viewer, note.shown.hand, note.shown.offer_lot) == (NOBODY, 0, 0)
 
 
-def test_a_private_table_exists_for_the_invited_and_the_seated() -> None:
+def test_a_private_table_exists_for_the_invited_the_seated_and_its_owner() -> None:
     playing = Playing("blitz", 4)
     playing.open_table(visibility=Visibility.PRIVATE, invite_hash=INVITE)
+    assert isinstance(watch(playing, playing.table.owner), e.Shown)
     playing.join("p0", invite_hash=INVITE)
     for stranger in ("stranger", ""):
         assert watch(playing, stranger).rejection == Rejection.TABLE_NOT_FOUND

@@ -494,6 +494,24 @@ async def test_a_refresh_on_one_stream_keeps_the_others_of_its_sign_in_alive() -
         assert not one.door.ended
 
 
+async def test_a_refresh_given_elsewhere_late_in_the_grace_is_heard_of() -> None:
+    async with Front() as front:
+        [one] = await front.seated(await front.table(front.person(0)), 0)
+        front.world.sleep(one.caller.expires_s - front.wall() + 1)
+        for _ in range(int(EXPIRY_GRACE_S) - 3):
+            front.gateway.tick()
+            await front.gateway.settle_expiries()
+            front.world.sleep(1)
+        await front.breathe()
+        assert any(item.HasField("heartbeat") for item in one.items())
+        await front.store.raise_expiry(one.caller.sign_in, front.wall() + 5_000, 60)
+        front.gateway.tick()
+        await front.gateway.settle_expiries()
+        front.world.sleep(EXPIRY_GRACE_S)
+        front.gateway.tick()
+        assert not one.door.ended
+
+
 async def test_the_fifth_stream_of_a_sign_in_is_refused() -> None:
     async with Front(people=PUBLIC) as front:
         caller = front.person(0)

@@ -538,8 +538,13 @@ class Attached(_message.Message):
     GENERATION_FIELD_NUMBER: _builtins.int
     NEXT_NUMBER_FIELD_NUMBER: _builtins.int
     ANSWERS_FIELD_NUMBER: _builtins.int
+    ATTACHMENT_FIELD_NUMBER: _builtins.int
     generation: _builtins.int
     next_number: _builtins.int
+    attachment: _builtins.bytes
+    """Opaque: what proves to any gateway that this stream holds the seat. Give it back in Act.
+    Empty for a spectator. Comes again, without a snapshot, when the seat was asked for anew.
+    """
     @_builtins.property
     def snapshot(self) -> _table_pb2.Snapshot:
         """Absent where the resume continues: the events after Resume.seq follow."""
@@ -555,10 +560,11 @@ class Attached(_message.Message):
         generation: _builtins.int = ...,
         next_number: _builtins.int = ...,
         answers: _abc.Iterable[Global___Answer] | None = ...,
+        attachment: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["snapshot", b"snapshot"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers", b"answers", "generation", b"generation", "next_number", b"next_number", "snapshot", b"snapshot"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers", b"answers", "attachment", b"attachment", "generation", b"generation", "next_number", b"next_number", "snapshot", b"snapshot"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -712,9 +718,12 @@ class Reset(_message.Message):
     GENERATION_FIELD_NUMBER: _builtins.int
     LAST_NUMBER_FIELD_NUMBER: _builtins.int
     ANSWERS_FIELD_NUMBER: _builtins.int
+    ATTACHMENT_FIELD_NUMBER: _builtins.int
     reason: Global___ResetReason.ValueType
     generation: _builtins.int
     last_number: _builtins.int
+    attachment: _builtins.bytes
+    """As in Attached."""
     @_builtins.property
     def snapshot(self) -> _table_pb2.Snapshot: ...
     @_builtins.property
@@ -727,10 +736,11 @@ class Reset(_message.Message):
         generation: _builtins.int = ...,
         last_number: _builtins.int = ...,
         answers: _abc.Iterable[Global___Answer] | None = ...,
+        attachment: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["snapshot", b"snapshot"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers", b"answers", "generation", b"generation", "last_number", b"last_number", "reason", b"reason", "snapshot", b"snapshot"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answers", b"answers", "attachment", b"attachment", "generation", b"generation", "last_number", b"last_number", "reason", b"reason", "snapshot", b"snapshot"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -895,11 +905,13 @@ class ActRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TABLE_FIELD_NUMBER: _builtins.int
-    SEAT_TOKEN_FIELD_NUMBER: _builtins.int
+    ATTACHMENT_FIELD_NUMBER: _builtins.int
     GENERATION_FIELD_NUMBER: _builtins.int
     COMMAND_FIELD_NUMBER: _builtins.int
     table: _builtins.str
-    seat_token: _builtins.str
+    """`tables/{table}`"""
+    attachment: _builtins.bytes
+    """Of the stream that holds the seat: the newest that came in its Attached or Reset."""
     generation: _builtins.int
     @_builtins.property
     def command(self) -> Global___Command: ...
@@ -907,13 +919,13 @@ class ActRequest(_message.Message):
         self,
         *,
         table: _builtins.str = ...,
-        seat_token: _builtins.str = ...,
+        attachment: _builtins.bytes = ...,
         generation: _builtins.int = ...,
         command: Global___Command | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["command", b"command"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["command", b"command", "generation", b"generation", "seat_token", b"seat_token", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attachment", b"attachment", "command", b"command", "generation", b"generation", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -928,18 +940,22 @@ class ActResponse(_message.Message):
     seq: _builtins.int
     """First event it caused."""
     traded: _builtins.bool
-    """For an offer: whether it traded at once; if not, it stays open."""
+    """Of an offer: whether it traded at once; if not, it stays open. Absent for other commands, and
+    where an answer given again is older than the minute that a gateway remembers.
+    """
     def __init__(
         self,
         *,
         seq: _builtins.int = ...,
-        traded: _builtins.bool = ...,
+        traded: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_traded", b"_traded", "traded", b"traded"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["seq", b"seq", "traded", b"traded"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_traded", b"_traded", "seq", b"seq", "traded", b"traded"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__traded: _TypeAlias = _typing.Literal["traded"]  # noqa: Y015
+    _WhichOneofArgType__traded: _TypeAlias = _typing.Literal["_traded", b"_traded"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__traded) -> _WhichOneofReturnType__traded | None: ...
 
 Global___ActResponse: _TypeAlias = ActResponse  # noqa: Y015
 

@@ -74,7 +74,8 @@ class PlayServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Act(self, request, context):
-        """One command beside a Watch; answers when it is effective, after 2 s at most.
+        """One command beside a Watch, on any gateway; answers when it is effective. After 2 s without an
+        effect it ends with UNAVAILABLE: send the same again under the same number.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -36,7 +36,9 @@ class PlayServiceStub:
     Watch: _grpc.UnaryStreamMultiCallable[_play_pb2.WatchRequest, _play_pb2.WatchResponse]
     """For clients that cannot send streams, and for spectators: up to 8 tables in one stream."""
     Act: _grpc.UnaryUnaryMultiCallable[_play_pb2.ActRequest, _play_pb2.ActResponse]
-    """One command beside a Watch; answers when it is effective, after 2 s at most."""
+    """One command beside a Watch, on any gateway; answers when it is effective. After 2 s without an
+    effect it ends with UNAVAILABLE: send the same again under the same number.
+    """
     Ping: _grpc.UnaryUnaryMultiCallable[_play_pb2.PingRequest, _play_pb2.PingResponse]
 
 @_typing.type_check_only
@@ -47,7 +49,9 @@ class PlayServiceAsyncStub(PlayServiceStub):
     Watch: _aio.UnaryStreamMultiCallable[_play_pb2.WatchRequest, _play_pb2.WatchResponse]  # type: ignore[assignment]
     """For clients that cannot send streams, and for spectators: up to 8 tables in one stream."""
     Act: _aio.UnaryUnaryMultiCallable[_play_pb2.ActRequest, _play_pb2.ActResponse]  # type: ignore[assignment]
-    """One command beside a Watch; answers when it is effective, after 2 s at most."""
+    """One command beside a Watch, on any gateway; answers when it is effective. After 2 s without an
+    effect it ends with UNAVAILABLE: send the same again under the same number.
+    """
     Ping: _aio.UnaryUnaryMultiCallable[_play_pb2.PingRequest, _play_pb2.PingResponse]  # type: ignore[assignment]
 
 class PlayServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -73,7 +77,9 @@ class PlayServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _play_pb2.ActRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_play_pb2.ActResponse, _abc.Awaitable[_play_pb2.ActResponse]]:
-        """One command beside a Watch; answers when it is effective, after 2 s at most."""
+        """One command beside a Watch, on any gateway; answers when it is effective. After 2 s without an
+        effect it ends with UNAVAILABLE: send the same again under the same number.
+        """
 
     @_abc_1.abstractmethod
     def Ping(

@@ -95,3 +95,8 @@ def _deck(name: str, bull_and_bear: bool) -> Deck:
 
 def deck_of(rules: Rules) -> Deck:
     return _deck(rules.deck, rules.bull_and_bear)
+
+
+def deck_by_number(number: int) -> Deck:
+    """By `table_pb2.Deck`: enough to read the commodities of a command."""
+    return _deck(DECK_NAMES[table_pb2.Deck.ValueType(number)], bull_and_bear=True)

@@ -13,6 +13,7 @@ from typing import Any, Final
 import jwt
 
 from services.gateway.errors import Refusal, Refused
+from services.gateway.identity.attachments import Attachment, read_attachment, sign_attachment
 from services.gateway.resource_names import is_person
 from services.gateway.session.roles import Caller, Role, SeatClaim
 
@@ -23,6 +24,8 @@ ACCESS_S: Final = 15 * 60
 SEAT_S: Final = 7 * 24 * 3600
 """Longer than any game; the seat itself is checked against the table."""
 KEY_BYTES_MIN: Final = 32
+KID_CHARACTERS_MAX: Final = 32
+"""A name, which stands in every token and attachment."""
 TOKEN_CHARACTERS_MAX: Final = 2_048
 SIGN_IN_CHARACTERS_MAX: Final = 64
 
@@ -40,9 +43,11 @@ def parse_keys(text: str) -> dict[str, bytes]:
             key = bytes.fromhex(digits)
         except ValueError:
             key = b""
-        if not colon or not kid.isalnum() or len(key) < KEY_BYTES_MIN or kid in keys:
+        named = kid.isalnum() and kid.isascii() and len(kid) <= KID_CHARACTERS_MAX
+        if not colon or not named or len(key) < KEY_BYTES_MIN or kid in keys:
             raise BadKeys(
                 f"PIT_TOKEN_KEYS must be kid:hex,kid:hex with at least {KEY_BYTES_MIN} bytes a key"
+                f" and at most {KID_CHARACTERS_MAX} ASCII letters and digits a kid"
             )
         keys[kid] = key
     if not keys:
@@ -95,6 +100,17 @@ class SignedTokens:
         ):
             raise Refused(wrong)
         return SeatClaim(person, table, seat, bot)
+
+    def attachment(self, table: str, person: str, held: Attachment) -> bytes:
+        """What a stream gives back in Act."""
+        return sign_attachment(self._keys, self._signer, table, person, held)
+
+    def attachment_held(self, data: bytes, table: str, person: str) -> Attachment:
+        """Raises `Refused`."""
+        held = read_attachment(self._keys, data, table, person)
+        if held is None:
+            raise Refused(Refusal.INVALID_ATTACHMENT)
+        return held
 
     def invite_code(self, table: str, request: bytes = b"") -> str:
         """Of a private table, made by the request with this id; without one, by its CreateTable.

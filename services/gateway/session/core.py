@@ -1,84 +1,57 @@
 """The life of one seat's stream: attach, play, resume, end."""
 
 from dataclasses import replace
-from enum import Enum
-from typing import assert_never
+from typing import Final, assert_never
 
 from google.protobuf.message import DecodeError
 from pit.v1 import play_pb2
 
 from engine import commands
 from engine.commands import NOBODY
-from engine.events import Answered, Attached
+from engine.events import Attached
 from engine.rejections import Rejection
-from services.gateway import wire
-from services.gateway.convert.cards import deck_of
-from services.gateway.convert.commands import Origin, seat_command
-from services.gateway.errors import RETRY_AFTER_MS, Refusal, Refused
+from services.gateway.convert.cards import DECK_BY_NAME, deck_of
+from services.gateway.convert.commands import Origin
+from services.gateway.errors import Refusal, Refused
+from services.gateway.identity.attachments import Attachment
 from services.gateway.resource_names import parse_table
 from services.gateway.session.greeting import attached_item, reset_item
+from services.gateway.session.intake import Intake
 from services.gateway.session.limits import (
     ATTACH_TIMEOUT_S,
     EPOCH_BYTES,
     EXPIRY_GRACE_S,
     FIRST_MESSAGE_TIMEOUT_S,
     HEARTBEAT_S,
-    IN_FLIGHT_MAX,
     SLOW_READER_S,
 )
-from services.gateway.session.numbers import Numbers
-from services.gateway.session.outbox import Outbox
+from services.gateway.session.outlet import US_PER_S, State
 from services.gateway.session.port import Door, Exchange, Feed
 from services.gateway.session.resume import Standing, standing
 from services.gateway.session.roles import Caller
 from services.log.codec import pack_command
 from services.log.port import LogError, StoreFull
 
-_US_PER_S = 1_000_000
+PING_NUMBER: Final = 0
+"""Stands in the `Rejected` of a ping: no command has this number."""
 
 
-class State(Enum):
-    NEW = 1
-    """Nothing has been received."""
-    ATTACHING = 2
-    """The table has been asked for the seat; commands that arrive meanwhile are held."""
-    LIVE = 3
-    ENDED = 4
-
-
-class Session:
+class Session(Intake):
     """One stream. Its seat comes from the seat token, never from a request."""
 
     def __init__(self, exchange: Exchange, door: Door, caller: Caller) -> None:
-        now_s = exchange.now_s()
-        self.caller = caller
-        self.seat = NOBODY
+        super().__init__(exchange, door, caller)
         self.attach = 0
         self.generation = 0
         self.bot = False
         self.stream = exchange.new_stream()
-        self._exchange = exchange
-        self._door = door
-        self._state = State.NEW
-        self._table = ""
-        self._feed: Feed | None = None
-        self._origin: Origin | None = None
-        self._numbers = Numbers()
-        self._outbox = Outbox()
-        self._held: list[play_pb2.Command] = []
         self._resume: play_pb2.Resume | None = None
         self._reset_reason = play_pb2.RESET_REASON_UNSPECIFIED
-        self._effect_seq = 0
-        self._effect_number = 0
-        self.effect_since_s = 0.0
-        self._touched = False
         self._superseded = False
         self._still_follows = False
         """Asks for its seat anew without having missed an event."""
         self._expiry_asked = False
-        self._by_s = now_s + FIRST_MESSAGE_TIMEOUT_S
-        self._last_sent_s = now_s
-        self._blocked_since_s = now_s
+        self._by_s = exchange.now_s() + FIRST_MESSAGE_TIMEOUT_S
 
     # -------------------------------------------------------------- from the door
 
@@ -129,7 +102,7 @@ class Session:
         """End the stream, with a status unless it ends in order."""
         if self._state is State.ENDED:
             return
-        last = self._message(self._turn()) if self._outbox else b""
+        last = self._last_message()
         self._state = State.ENDED
         if self._feed is not None:
             self._feed.remove(self)
@@ -137,11 +110,6 @@ class Session:
                 self._exchange.detach(self._table, self.seat, self.attach)
         self._exchange.session_ended(self, refused.why.name if refused is not None else "")
         self._door.end(refused, last)
-
-    @property
-    def table(self) -> str:
-        """Empty before an Attach."""
-        return self._table
 
     # -------------------------------------------------------------- what the client asks for
 
@@ -206,30 +174,6 @@ class Session:
         except Refused as refused:
             self.end(refused)
 
-    def _receive_command(self, command: play_pb2.Command) -> None:
-        if self._state is State.ATTACHING:
-            if len(self._held) < IN_FLIGHT_MAX:
-                self._held.append(command)
-            else:
-                refused = Refused(Refusal.TOO_MANY_IN_FLIGHT, max=IN_FLIGHT_MAX)
-                self._exchange.observer.refused(refused.why.name)
-                self._put_other(play_pb2.Item(rejected=refused.rejected(command.number)))
-            return
-        number = command.number
-        exchange = self._exchange
-        try:
-            exchange.spend(self.caller, self._table)
-            self._numbers.admit(number)
-            assert self._origin is not None
-            packed = pack_command(seat_command(self._origin, command))
-            exchange.submit(self._table, packed, _CommandReceipt(self, number))
-        except Refused as refused:
-            exchange.observer.refused(refused.why.name)
-            self._put_other(play_pb2.Item(rejected=refused.rejected(number)))
-            return
-        self._numbers.sent(number, exchange.now_s())
-        exchange.watch_acceptance(self, number)
-
     def _receive_refresh(self, refresh: play_pb2.RefreshAccess) -> None:
         caller = self._exchange.tokens.caller(refresh.access_token)
         if caller.person != self.caller.person or caller.sign_in != self.caller.sign_in:
@@ -241,9 +185,10 @@ class Session:
     def _receive_ping(self, ping: play_pb2.StreamPing) -> None:
         try:
             self._exchange.spend(self.caller, self._table)
-        except Refused:
+        except Refused as refused:
+            self._put_other(play_pb2.Item(rejected=refused.rejected(PING_NUMBER)))
             return
-        server_us = int(self._exchange.wall_s() * _US_PER_S)
+        server_us = int(self._exchange.wall_s() * US_PER_S)
         pong = play_pb2.Pong(client_us=ping.client_us, server_us=server_us)
         self._put_other(play_pb2.Item(pong=pong))
 
@@ -257,10 +202,12 @@ class Session:
         self.generation = note.generation
         self._origin = Origin(note.seat, note.attach, note.generation, deck_of(note.shown.rules))
         if self._state is State.LIVE:
-            return  # asked for twice, because the first time might have been lost
+            self._holds_anew(note)  # asked for twice: the first time might have been lost
+            return
         if self._still_follows:
             self._still_follows = False
             self._state = State.LIVE
+            self._holds_anew(note)
             self._send_held()
             if self._outbox.stale and self._door.ready:
                 self._attach_again(play_pb2.RESET_REASON_GAP)
@@ -273,39 +220,50 @@ class Session:
         self._feed.add(self)
         self._send_held()
 
-    def _send_held(self) -> None:
-        held, self._held = self._held, []
-        for command in held:
-            self._receive_command(command)
+    def _holds_anew(self, note: Attached) -> None:
+        """Another attach number, and no event missed. Commands of this stream carry it."""
+
+    def _attachment(self, note: Attached) -> bytes:
+        if self.seat == NOBODY:
+            return b""
+        held = Attachment(DECK_BY_NAME[note.shown.rules.deck], note.seat, note.attach)
+        return self._exchange.tokens.attachment(self._table, self.caller.person, held)
+
+    def _put_attached(self, note: Attached, *, with_snapshot: bool) -> None:
+        names, attachment = self._exchange.names, self._attachment(note)
+        self._put_other(attached_item(note, names, attachment, with_snapshot=with_snapshot))
+
+    def _put_reset(self, note: Attached, reason: play_pb2.ResetReason.ValueType) -> None:
+        names, attachment = self._exchange.names, self._attachment(note)
+        self._put_other(reset_item(note, reason, names, attachment))
 
     def _greet(self, note: Attached, feed: Feed) -> None:
-        names = self._exchange.names
         told = self._exchange.observer.attached
         resume, self._resume = self._resume, None
         reason, self._reset_reason = self._reset_reason, play_pb2.RESET_REASON_UNSPECIFIED
         if reason:
             told("again", "gap" if reason == play_pb2.RESET_REASON_GAP else "history")
-            self._put_other(reset_item(note, reason, names))
+            self._put_reset(note, reason)
             return
         if resume is None:
             told("fresh", "snapshot")
-            self._put_other(attached_item(note, names, with_snapshot=True))
+            self._put_attached(note, with_snapshot=True)
             return
         match standing(resume.epoch, resume.seq, note.shown.marks, note.shown.seq):
             case Standing.LEFT_IT:
                 told("resume", "history")
-                self._put_other(reset_item(note, play_pb2.RESET_REASON_HISTORY, names))
+                self._put_reset(note, play_pb2.RESET_REASON_HISTORY)
             case Standing.AHEAD:
                 told("resume", "diverged")
-                self._put_other(reset_item(note, play_pb2.RESET_REASON_DIVERGED, names))
+                self._put_reset(note, play_pb2.RESET_REASON_DIVERGED)
             case Standing.ON_IT:
                 records = self._exchange.replay(self._table, resume.seq, note.shown.seq)
                 if records is None:
                     told("resume", "gap")
-                    self._put_other(reset_item(note, play_pb2.RESET_REASON_GAP, names))
+                    self._put_reset(note, play_pb2.RESET_REASON_GAP)
                     return
                 told("resume", "replay")
-                self._put_other(attached_item(note, names, with_snapshot=False))
+                self._put_attached(note, with_snapshot=False)
                 for record in records:
                     for item in feed.items(record, resume.seq, note.shown.seq, self):
                         self._outbox.put(item)
@@ -315,51 +273,6 @@ class Session:
             kind = "again" if self.attach else "fresh" if self._resume is None else "resume"
             self._exchange.observer.attached(kind, "refused")
             self.end(Refused.by_table(rejection, ()))
-
-    def answered(self, note: Answered) -> None:
-        """The table's answer to a command of this stream."""
-        self.record_done()
-        number = note.number
-        if note.rejection:
-            refused = Refused.by_table(note.rejection, note.parameters)
-            if refused.consumed:
-                self._numbers.answered(number)
-            else:
-                self._numbers.refused(number, refused)
-            self._put_other(play_pb2.Item(rejected=refused.rejected(number)))
-            return
-        self.effect_since_s = self._numbers.answered(number)
-        self._effect_seq = note.seq
-        self._effect_number = number
-        if not note.kept:
-            self.record_done()
-
-    def own_number(self, seq: int) -> int:
-        if self._effect_seq != seq:
-            return 0
-        self._effect_seq = 0
-        return self._effect_number
-
-    def record_done(self) -> None:
-        """Tell of an effect that no event of the record carried."""
-        if self._effect_seq:
-            effective = play_pb2.Effective(number=self._effect_number, seq=self._effect_seq)
-            self._effect_seq = 0
-            self._put_other(play_pb2.Item(effective=effective))
-
-    def put_event(self, item: bytes) -> None:
-        outbox = self._outbox
-        outbox.put(item)
-        if not self._touched:
-            self._touched = True
-            self._exchange.touched(self)
-        if not self._door.ready and outbox.too_full:
-            self._overflow()
-
-    def _overflow(self) -> None:
-        self._exchange.observer.slow_reader()
-        if self._outbox.overflow(self._exchange.now_s()):
-            self.end(Refused(Refusal.SLOW_READER))
 
     def superseded(self) -> None:
         self._superseded = True
@@ -386,115 +299,36 @@ class Session:
     def over(self, why: Rejection) -> None:
         self.end(Refused(why))
 
-    # -------------------------------------------------------------- from the clock and the log
-
-    def command_landed(self, number: int, error: LogError | None) -> None:
-        if self._state is State.ENDED:
-            return
-        if error is None:
-            if number in self._numbers.in_flight:
-                self._numbers.in_flight[number] = True
-            return
-        full = isinstance(error, StoreFull)
-        refused = Refused(Refusal.STORE_FULL if full else Refusal.TABLE_UNAVAILABLE)
-        self._exchange.observer.refused(refused.why.name)
-        self._numbers.refused(number, refused)
-        self._put_other(play_pb2.Item(rejected=refused.rejected(number)))
-
-    def overdue(self, number: int) -> None:
-        """The effect of a command has not come quickly."""
-        if self._state is State.ENDED or number not in self._numbers.in_flight:
-            return
-        if self._numbers.in_flight[number]:
-            self._put_other(play_pb2.Item(accepted=play_pb2.Accepted(number=number)))
-        else:
-            self._exchange.watch_acceptance(self, number)
+    # -------------------------------------------------------------- from the clock
 
     def expiry_is(self, expires_s: float) -> None:
         """The newest expiry known of this sign-in."""
         if expires_s > self.caller.expires_s:
             self.caller = replace(self.caller, expires_s=expires_s)
-            self._expiry_asked = False
+        self._expiry_asked = False
+
+    def _out_of_time(self, now_s: float, wall_s: float) -> Refusal | None:
+        if self._state in {State.NEW, State.ATTACHING} and now_s > self._by_s:
+            expected = self._state is State.NEW
+            return Refusal.ATTACH_EXPECTED if expected else Refusal.TABLE_UNAVAILABLE
+        if not self._door.ready and now_s - self._blocked_since_s > SLOW_READER_S:
+            self._exchange.observer.slow_reader()
+            return Refusal.SLOW_READER
+        if wall_s > self.caller.expires_s + EXPIRY_GRACE_S:
+            return Refusal.TOKEN_EXPIRED
+        return None
 
     def tick(self, now_s: float, wall_s: float) -> None:
         """Called about every second."""
-        if self._state in {State.NEW, State.ATTACHING} and now_s > self._by_s:
-            expected = self._state is State.NEW
-            self.end(Refused(Refusal.ATTACH_EXPECTED if expected else Refusal.TABLE_UNAVAILABLE))
-        elif not self._door.ready and now_s - self._blocked_since_s > SLOW_READER_S:
-            self._exchange.observer.slow_reader()
-            self.end(Refused(Refusal.SLOW_READER))
-        elif wall_s > self.caller.expires_s + EXPIRY_GRACE_S:
-            self.end(Refused(Refusal.TOKEN_EXPIRED))
-        elif wall_s > self.caller.expires_s and not self._expiry_asked:
+        why = self._out_of_time(now_s, wall_s)
+        if why is not None:
+            self.end(Refused(why))
+            return
+        if wall_s > self.caller.expires_s and not self._expiry_asked:
+            # Again and again: the refresh may be given elsewhere at any moment of the grace.
             self._expiry_asked = True
             self._exchange.newer_expiry_wanted(self)
-        elif self._state is State.LIVE and now_s - self._last_sent_s > HEARTBEAT_S:
+        if self._state is State.LIVE and now_s - self._last_sent_s > HEARTBEAT_S:
             assert self._feed is not None
             heartbeat = play_pb2.Heartbeat(head_seq=self._feed.head_seq)
             self._put_other(play_pb2.Item(heartbeat=heartbeat))
-
-    def drain(self) -> None:
-        """Tell the client to go elsewhere."""
-        retry_after_ms = RETRY_AFTER_MS[Refusal.DRAINING]
-        self._put_other(play_pb2.Item(draining=play_pb2.Draining(retry_after_ms=retry_after_ms)))
-
-    # -------------------------------------------------------------- out
-
-    def _put_other(self, item: play_pb2.Item) -> None:
-        self.put_event(wire.other_item(item))
-
-    def _touch(self) -> None:
-        if not self._touched:
-            self._touched = True
-            self._exchange.touched(self)
-
-    def flush(self, turn: wire.Turn) -> int:
-        """Send all that waits as one message, if the door can take one."""
-        self._touched = False
-        items = len(self._outbox)
-        if self._state is State.ENDED or not self._door.ready or not items:
-            return 0
-        self._last_sent_s = self._blocked_since_s = turn.now_s
-        self._door.send(self._message(turn))
-        return items
-
-    def door_taken(self, now_s: float) -> None:
-        """The door, shared with others, has been given a message: it was not blocked so far."""
-        self._blocked_since_s = now_s
-
-    @property
-    def waiting(self) -> int:
-        """Items that wait to be sent."""
-        return len(self._outbox)
-
-    def _message(self, turn: wire.Turn) -> bytes:
-        """All that waits, as one message."""
-        return wire.batch(turn.sent, self._table_head(turn), self._outbox.take())
-
-    def _table_head(self, turn: wire.Turn) -> bytes:
-        head = turn.heads.get(self._table)
-        if head is None:
-            head = turn.heads[self._table] = self._head()
-        return head
-
-    def _turn(self) -> wire.Turn:
-        return wire.Turn(int(self._exchange.wall_s() * _US_PER_S), self._exchange.now_s())
-
-    def _head(self) -> bytes:
-        if self._feed is None:
-            return wire.table_head(b"", 0)
-        return wire.table_head(self._feed.epoch, self._exchange.log_us(self._table))
-
-
-class _CommandReceipt:
-    """Carries what became of appending one command back to its session."""
-
-    __slots__ = ("_number", "_session")
-
-    def __init__(self, session: Session, number: int) -> None:
-        self._session = session
-        self._number = number
-
-    def landed(self, error: LogError | None) -> None:
-        self._session.command_landed(self._number, error)

@@ -18,7 +18,7 @@ def _answer(past: PastAnswer) -> play_pb2.Answer:
 
 
 def attached_item(
-    note: Attached, names: Mapping[str, str], *, with_snapshot: bool
+    note: Attached, names: Mapping[str, str], attachment: bytes, *, with_snapshot: bool
 ) -> play_pb2.Item:
     return play_pb2.Item(
         attached=play_pb2.Attached(
@@ -26,12 +26,16 @@ def attached_item(
             generation=note.generation,
             next_number=note.last_number + 1,
             answers=[_answer(past) for past in note.answers],
+            attachment=attachment,
         )
     )
 
 
 def reset_item(
-    note: Attached, reason: play_pb2.ResetReason.ValueType, names: Mapping[str, str]
+    note: Attached,
+    reason: play_pb2.ResetReason.ValueType,
+    names: Mapping[str, str],
+    attachment: bytes,
 ) -> play_pb2.Item:
     return play_pb2.Item(
         reset=play_pb2.Reset(
@@ -40,5 +44,6 @@ def reset_item(
             generation=note.generation,
             last_number=note.last_number,
             answers=[_answer(past) for past in note.answers],
+            attachment=attachment,
         )
     )

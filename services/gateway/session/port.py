@@ -6,6 +6,7 @@ from typing import Protocol
 from engine.events import Answered, Attached, Record
 from engine.rejections import Rejection
 from services.gateway.errors import Refused
+from services.gateway.identity.attachments import Attachment
 from services.gateway.observer import Observer
 from services.gateway.session.limits import Profile
 from services.gateway.session.roles import Caller, SeatClaim
@@ -84,11 +85,13 @@ class Feed(Protocol):
 
 
 class Tokens(Protocol):
-    """Both raise `Refused`."""
+    """Those that read raise `Refused`."""
 
     def caller(self, access_token: str) -> Caller: ...
 
     def seat_claim(self, seat_token: str) -> SeatClaim: ...
+
+    def attachment(self, table: str, person: str, held: Attachment) -> bytes: ...
 
 
 class Exchange(Protocol):

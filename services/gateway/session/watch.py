@@ -10,6 +10,7 @@ from pit.v1 import play_pb2
 
 from engine import commands
 from engine.commands import NOBODY
+from engine.events import Attached
 from services.gateway import wire
 from services.gateway.errors import Refused
 from services.gateway.session.core import Session
@@ -32,6 +33,10 @@ class WatchedSeat(Session):
         self._receive_attach(
             play_pb2.Attach(table=wanted.table, seat_token=wanted.seat_token, resume=resume)
         )
+
+    def _holds_anew(self, note: Attached) -> None:
+        """Its commands do not come this way: they need the new attachment."""
+        self._put_attached(note, with_snapshot=False)
 
     def _table_head(self, turn: wire.Turn) -> bytes:
         return wire.index_field(self.index) + super()._table_head(turn)

@@ -164,4 +164,6 @@ def may_see(twin: Twin, command: Watch) -> bool:
     assert twin.opening is not None
     if twin.opening.visibility != Visibility.PRIVATE or command.invite_hash == twin.invite_hash:
         return True
+    if command.person and command.person == twin.owner:
+        return True
     return command.person in [chair.person for chair in twin.chairs if chair.person]
