@@ -1,0 +1,126 @@
+"""What the `h2` library keeps: streams' states, header compression, validation, SETTINGS, PING.
+
+Three things never reach it. DATA and WINDOW_UPDATE frames are ours, in both directions, because
+they are nearly all there is, and the library takes about 100 us to read and write a pair (that a
+stream has ended is told to it by an empty block of trailers). Its own windows never move
+therefore. GOAWAY is ours because to the library it is the end, while to gRPC it begins an end that
+may take half a minute.
+"""
+
+from typing import Any, Final
+
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.errors import ErrorCodes
+from h2.events import Event
+from h2.exceptions import DenialOfServiceError, FrameTooLargeError, ProtocolError
+from h2.settings import SettingCodes, Settings
+
+from services.http2 import frames
+from services.http2.frames import Violation
+from services.http2.limits import Limits
+from services.http2.metadata import Headers
+
+CLOSED_STREAMS_KEPT: Final = 1_000
+"""How a stream ended decides what a late frame means; later ones than this end the connection."""
+ENCODER_TABLE_BYTES: Final = 4_096
+"""A peer may allow us any size of header table; it is our memory."""
+
+
+class _Connection(H2Connection):
+    MAX_CLOSED_STREAMS = CLOSED_STREAMS_KEPT
+
+
+class _Settings(Settings):
+    """Tells the peer one number of streams, and the library twice as many.
+
+    The library ends the connection at the first stream too many; a stream alone can be refused.
+    """
+
+    @property
+    def max_concurrent_streams(self) -> int:
+        return 2 * int(self[SettingCodes.MAX_CONCURRENT_STREAMS])
+
+    @max_concurrent_streams.setter
+    def max_concurrent_streams(self, value: int) -> None:
+        self[SettingCodes.MAX_CONCURRENT_STREAMS] = value
+
+
+class Engine:
+    """One connection as the library sees it. Raises `Violation` where the peer breaks the rules."""
+
+    def __init__(self, limits: Limits, *, client: bool) -> None:
+        self._h2 = _Connection(H2Configuration(client_side=client, header_encoding=None))
+        initial = {
+            SettingCodes.MAX_CONCURRENT_STREAMS: limits.streams_max,
+            SettingCodes.MAX_HEADER_LIST_SIZE: limits.header_bytes_max,
+            SettingCodes.INITIAL_WINDOW_SIZE: limits.stream_window,
+        }
+        if client:
+            initial[SettingCodes.ENABLE_PUSH] = 0
+        self._h2.local_settings = _Settings(client=client, initial_values=initial)
+        self._h2.decoder.max_header_list_size = 2 * limits.header_bytes_max
+
+    def begin(self) -> bytes:
+        """The first bytes of the connection."""
+        self._h2.initiate_connection()
+        return self.take()
+
+    def take(self) -> bytes:
+        """What the library wants written."""
+        return self._h2.data_to_send()
+
+    def receive(self, data: bytes) -> list[Event]:
+        """A whole frame, or the preface."""
+        try:
+            return self._h2.receive_data(data)
+        except ProtocolError as error:
+            code = int(error.error_code)
+            if isinstance(error, DenialOfServiceError):
+                code = frames.ENHANCE_YOUR_CALM
+            elif isinstance(error, FrameTooLargeError):
+                code = frames.FRAME_SIZE_ERROR
+            # The library has put a GOAWAY of its own behind what it wants written.
+            self._h2.clear_outbound_data_buffer()
+            raise Violation(code, str(error)) from error
+
+    def peer_ended(self, stream: int) -> list[Event]:
+        """A DATA frame of ours had END_STREAM: an empty block of trailers says the same."""
+        flags = frames.END_STREAM | frames.END_HEADERS
+        return self.receive(frames.frame(frames.HEADERS, flags, stream))
+
+    def settings_changed(self, changed: Any) -> int | None:
+        """By how much streams' windows change, if they do."""
+        encoder = self._h2.encoder
+        encoder.header_table_size = min(encoder.header_table_size, ENCODER_TABLE_BYTES)
+        window = changed.get(SettingCodes.INITIAL_WINDOW_SIZE)
+        return None if window is None else window.new_value - window.original_value
+
+    @property
+    def peer_window(self) -> int:
+        """With which each of our streams begins."""
+        return int(self._h2.remote_settings.initial_window_size)
+
+    @property
+    def peer_streams_max(self) -> int:
+        return int(self._h2.remote_settings.max_concurrent_streams)
+
+    def next_stream(self) -> int:
+        return int(self._h2.get_next_available_stream_id())
+
+    def send_headers(self, stream: int, headers: Headers, *, ended: bool) -> bytes:
+        self._h2.send_headers(stream, headers, end_stream=ended)
+        return self.take()
+
+    def end_stream(self, stream: int) -> bytes:
+        """We have said everything."""
+        self._h2.end_stream(stream)
+        return self.take()
+
+    def reset(self, stream: int, code: int) -> bytes:
+        self._h2.reset_stream(stream, ErrorCodes(code))
+        return self.take()
+
+    def ping(self, content: bytes) -> bytes:
+        self._h2.ping(content)
+        return self.take()

@@ -1,0 +1,237 @@
+"""The server's side: a port, its connections, and calls as they begin."""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, cast
+
+from hpack import NeverIndexedHeaderTuple
+
+from services.http2 import frames
+from services.http2.connection import Connection
+from services.http2.life import TICK_S
+from services.http2.limits import SERVER, Limits
+from services.http2.messages import ACCEPTED, IDENTITY, PACKINGS
+from services.http2.metadata import BadTimeout, Headers, timeout_s
+from services.http2.status import Code, Status, trailers_of
+from services.http2.stream import Stream, StreamEvents
+
+BACKLOG: Final = 4_096
+"""Connections that wait to be accepted: everybody comes back at once after a failure."""
+SHARES: Final = 10
+"""Connections are looked at in so many portions a second, none of which holds the loop long."""
+_BEGIN: Final = (
+    (b":status", b"200"),
+    (b"content-type", b"application/grpc"),
+    (b"grpc-accept-encoding", ACCEPTED),
+)
+_CONSTANT: Final = frozenset((b":status", b"content-type", b"grpc-status", b"grpc-accept-encoding"))
+"""Fields worth a place in the header table; what differs from call to call would push them out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """How a call begins."""
+
+    path: str
+    headers: Headers
+    timeout_s: float | None
+    """How long the client waits for the end."""
+    peer: str
+    """Address of the client, without its port."""
+
+    def texts(self, name: bytes) -> list[bytes]:
+        """All values of a field."""
+        return [content for each, content in self.headers if each == name]
+
+
+class ServerCall:
+    """Our side of one call."""
+
+    __slots__ = ("_begun", "stream")
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self._begun = False
+
+    def begin(self) -> None:
+        """Say that there will be an answer. Messages may be sent then."""
+        self._begun = True
+        self.stream.send_headers(_BEGIN)
+
+    def end(self, status: Status) -> None:
+        """End the call, after what waits to be sent."""
+        fields = trailers_of(status)
+        if not self._begun:
+            fields[:0] = _BEGIN
+        self.stream.finish(_unindexed(fields))
+
+
+def _unindexed(fields: Headers) -> list[tuple[bytes, bytes]]:
+    return [field if field[0] in _CONSTANT else NeverIndexedHeaderTuple(*field) for field in fields]
+
+
+Accept = Callable[[ServerCall, Request], StreamEvents]
+"""Takes a call, and may end it at once. Must not raise."""
+
+
+class ServerConnection(Connection):
+    """One client's connection."""
+
+    def __init__(self, server: "Server") -> None:
+        super().__init__(server.limits, client=False)
+        self._server = server
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        secured = transport.get_extra_info("ssl_object")
+        if self._server.full or (secured and secured.selected_alpn_protocol() != "h2"):
+            cast("asyncio.Transport", transport).abort()
+            return
+        self._server.connections[self] = None
+        super().connection_made(transport)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        super().connection_lost(error)
+        self._server.gone(self)
+
+    def request(self, stream: int, headers: Headers, *, ended: bool) -> None:
+        if self.life.refusing or len(self.streams) >= self.limits.streams_max:
+            self.write(self.engine.reset(stream, frames.REFUSED_STREAM))
+            return
+        fields = dict(headers)
+        opened = self.add(stream, _Nobody())
+        opened.peer_ended = ended
+        http = _http_status(fields)
+        if http:
+            opened.finish(((b":status", http),))
+            return
+        call = ServerCall(opened)
+        status = self._fault(headers, fields)
+        if status is not None:
+            call.end(status)
+            return
+        opened.reader.packing = fields.get(b"grpc-encoding", IDENTITY)
+        waits = fields.get(b"grpc-timeout")
+        path = fields[b":path"].decode("ascii", "replace")
+        request = Request(path, headers, timeout_s(waits) if waits else None, self.peer)
+        opened.events = self._server.accept(call, request)
+        if ended and not opened.local_ended:
+            opened.events.half_closed()
+
+    def _fault(self, headers: Headers, fields: dict[bytes, bytes]) -> Status | None:
+        """What is wrong with a call whoever would take it."""
+        size = sum(len(name) + len(content) + 32 for name, content in headers)
+        if size > self.limits.header_bytes_max:
+            return Status(
+                Code.RESOURCE_EXHAUSTED,
+                f"received metadata size exceeds limit ({size} vs. {self.limits.header_bytes_max})",
+            )
+        packing = fields.get(b"grpc-encoding", IDENTITY)
+        if packing != IDENTITY and packing not in PACKINGS:
+            return Status(Code.UNIMPLEMENTED, "grpc-encoding not known")
+        try:
+            timeout_s(fields.get(b"grpc-timeout", b"1S"))
+        except BadTimeout:
+            return Status(Code.INTERNAL, "grpc-timeout cannot be read")
+        return None
+
+
+def _http_status(fields: dict[bytes, bytes]) -> bytes:
+    """What stands in the way of gRPC, in the words of HTTP; empty for nothing."""
+    if fields.get(b":method") != b"POST":
+        return b"405"
+    kind = fields.get(b"content-type", b"")
+    if kind[:16] != b"application/grpc" or kind[16:17] not in (b"", b"+", b";"):
+        return b"415"
+    return b""
+
+
+class _Nobody:
+    """A call that nobody serves: it has been ended."""
+
+    def message(self, data: bytes) -> None: ...
+
+    def half_closed(self) -> None: ...
+
+    def headers(self, headers: Headers) -> None: ...
+
+    def trailers(self, headers: Headers) -> None: ...
+
+    def writable(self) -> None: ...
+
+    def broken(self, status: Status) -> None: ...
+
+    def closed(self, status: Status) -> None: ...
+
+    def going_away(self, *, now: bool) -> None: ...
+
+
+class Server:
+    """One port, and everybody who has connected to it."""
+
+    def __init__(self, accept: Accept, limits: Limits = SERVER) -> None:
+        self.accept = accept
+        self.limits = limits
+        self.connections: dict[ServerConnection, None] = {}
+        self._listening: asyncio.Server | None = None
+        self._ticking: asyncio.TimerHandle | None = None
+        self._round: list[ServerConnection] = []
+        self._gone = asyncio.Event()
+
+    @property
+    def full(self) -> bool:
+        return 0 < self.limits.connections_max <= len(self.connections)
+
+    async def open(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> int:
+        """Listen; the port. Raises `OSError` where the address cannot be had."""
+        loop = asyncio.get_running_loop()
+        self._listening = await loop.create_server(
+            lambda: ServerConnection(self),
+            host,
+            port,
+            ssl=tls,
+            ssl_handshake_timeout=self.limits.handshake_s if tls else None,
+            backlog=BACKLOG,
+        )
+        self._ticking = loop.call_later(TICK_S / SHARES, self._tick)
+        return int(self._listening.sockets[0].getsockname()[1])
+
+    def _tick(self) -> None:
+        """Look at the next portion of the connections."""
+        loop = asyncio.get_running_loop()
+        self._ticking = loop.call_later(TICK_S / SHARES, self._tick)
+        if not self._round:
+            self._round = list(self.connections)
+        portion = len(self.connections) // SHARES + 1
+        now_s = loop.time()
+        for connection in self._round[-portion:]:
+            connection.tick(now_s)
+        del self._round[-portion:]
+
+    def gone(self, connection: ServerConnection) -> None:
+        self.connections.pop(connection, None)
+        if not self.connections:
+            self._gone.set()
+
+    async def close(self, grace_s: float) -> None:
+        """Take no connections more; end those there are, with their calls, within the grace."""
+        if self._listening is not None:
+            self._listening.close()
+        for connection in tuple(self.connections):
+            connection.life.retire(grace_s)
+        if self.connections:
+            self._gone.clear()
+            try:
+                await asyncio.wait_for(self._gone.wait(), grace_s)
+            except TimeoutError:
+                await self._cut()
+        if self._ticking is not None:
+            self._ticking.cancel()
+
+    async def _cut(self) -> None:
+        for connection in tuple(self.connections):
+            connection.cut()
+        await asyncio.sleep(0)
+        for connection in tuple(self.connections):
+            connection.abort()

@@ -1,0 +1,174 @@
+"""One call's stream: its windows, and what waits for them."""
+
+from typing import TYPE_CHECKING, Protocol
+
+from services.http2 import frames
+from services.http2.frames import PREFIX_BYTES, Violation
+from services.http2.messages import BadMessage, Reader
+from services.http2.metadata import Headers
+from services.http2.status import Status
+
+if TYPE_CHECKING:
+    from services.http2.connection import Connection
+
+
+class StreamEvents(Protocol):
+    """Who is told what comes on a stream. None of these may raise."""
+
+    def message(self, data: bytes) -> None:
+        """One whole message of the peer."""
+
+    def half_closed(self) -> None:
+        """The peer has said everything, without trailers."""
+
+    def headers(self, headers: Headers) -> None:
+        """A client is told how the answer begins."""
+
+    def trailers(self, headers: Headers) -> None:
+        """The peer has said everything; how the call ends, if the peer is the server."""
+
+    def writable(self) -> None:
+        """`ready` is true again."""
+
+    def broken(self, status: Status) -> None:
+        """The peer's messages cannot be read. The stream is still to be ended."""
+
+    def closed(self, status: Status) -> None:
+        """The stream is gone: reset, or its connection lost."""
+
+    def going_away(self, *, now: bool) -> None:
+        """The connection will be closed: soon, or now, so that this is the time for last words."""
+
+
+class Stream:
+    """A stream that is open on at least one side."""
+
+    __slots__ = ("_connection", "_farewell", "_pending", "events", "local_ended", "number",
+                 "peer_ended", "reader", "ready", "receive_window", "window")  # fmt: skip
+
+    def __init__(self, connection: "Connection", number: int, events: StreamEvents) -> None:
+        self.number = number
+        self.events = events
+        self.ready = True
+        """False while something waits for the peer's windows; then `events.writable()` follows."""
+        self.window = connection.engine.peer_window
+        """Bytes the peer still takes. Below 0 when it changes its mind (RFC 9113, 6.9.2)."""
+        self.receive_window = connection.limits.stream_window
+        self.reader = Reader(connection.limits.message_bytes_max)
+        self.local_ended = False
+        """Nothing more will be sent but what waits."""
+        self.peer_ended = False
+        self._connection = connection
+        self._pending = bytearray()
+        self._farewell: Headers | None = None
+        """Trailers, or nothing, which end our side after what waits."""
+
+    # -------------------------------------------------------------- out
+
+    def send_headers(self, headers: Headers) -> None:
+        """How a server's answer begins."""
+        connection = self._connection
+        connection.write(connection.engine.send_headers(self.number, headers, ended=False))
+
+    def send(self, message: bytes) -> None:
+        """Send one message, or keep what the peer does not take yet."""
+        connection = self._connection
+        size = len(message)
+        length = size + PREFIX_BYTES
+        if (
+            self.ready
+            and length <= self.window
+            and length <= connection.window
+            and length <= frames.PAYLOAD_BYTES_MAX
+            and not connection.paused
+        ):
+            self.window -= length
+            connection.window -= length
+            connection.write_message(frames.message_head(self.number, size), message)
+            return
+        if self.local_ended:
+            return
+        self._pending += frames.message_prefix(size)
+        self._pending += message
+        self.ready = self._push()
+
+    def finish(self, trailers: Headers | None = None) -> None:
+        """Nothing more will be sent: end our side, after what waits."""
+        if self.local_ended:
+            return
+        self.local_ended = True
+        if self._pending:
+            self._farewell = trailers or ()
+        else:
+            self._end(trailers)
+
+    def reset(self, code: int) -> None:
+        """End both sides at once."""
+        self.local_ended = self.peer_ended = True
+        self._connection.reset(self, code)
+
+    def lost(self, status: Status) -> None:
+        """It is no more, on either side."""
+        self.local_ended = self.peer_ended = True
+        self.ready = False
+        self._pending.clear()
+        self.events.closed(status)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether something waits for the peer."""
+        return bool(self._pending)
+
+    def resume(self) -> None:
+        """A window has opened: send what waits, and ask for more."""
+        if self.ready or not self._push():
+            return
+        self.ready = True
+        if not self.local_ended:
+            self.events.writable()
+
+    def _push(self) -> bool:
+        """Send of what waits as much as the windows allow; whether nothing is left."""
+        connection, pending = self._connection, self._pending
+        while pending:
+            length = min(len(pending), self.window, connection.window, frames.PAYLOAD_BYTES_MAX)
+            if length <= 0 or connection.paused:
+                connection.blocked[self.number] = self
+                return False
+            self.window -= length
+            connection.window -= length
+            connection.write(frames.frame(frames.DATA, 0, self.number, bytes(pending[:length])))
+            del pending[:length]
+        connection.blocked.pop(self.number, None)
+        if self._farewell is not None:
+            self._end(self._farewell)
+        return True
+
+    def _end(self, trailers: Headers | None) -> None:
+        self._farewell = None
+        connection = self._connection
+        if trailers:
+            connection.write(connection.engine.send_headers(self.number, trailers, ended=True))
+        else:
+            connection.write(connection.engine.end_stream(self.number))
+        connection.local_ended(self)
+
+    # -------------------------------------------------------------- in
+
+    def receive(self, data: bytes) -> None:
+        """Part of a message, or several."""
+        try:
+            for message in self.reader.feed(data):
+                self.events.message(message)
+                if self.peer_ended:  # reset from there
+                    return
+        except BadMessage as bad:
+            self.events.broken(bad.status)
+
+    def opened(self, increment: int) -> None:
+        """The peer takes more. Raises `Violation`: a window has its bounds, too."""
+        self.window += increment
+        if self.window > frames.WINDOW_MAX:
+            raise Violation(frames.FLOW_CONTROL_ERROR, "window larger than 2^31 - 1")
+        if increment > 0 and not self.ready:
+            self.resume()
