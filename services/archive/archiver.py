@@ -6,7 +6,8 @@ from typing import Protocol
 
 import structlog
 
-from services.archive.copier import ShardCopier
+from services.archive.copier import ShardCopier, flush
+from services.archive.index import GameIndex, mend
 from services.archive.port import Archive
 from services.log.port import StoreFull, Unavailable, Unclear
 
@@ -41,15 +42,18 @@ class Archiver:
         self,
         copiers: list[ShardCopier],
         archive: Archive,
+        index: GameIndex,
         keep_days: int,
         observer: Observer | None = None,
     ) -> None:
         self._observer = observer
         self._copiers = copiers
         self._archive = archive
+        self._index = index
         self._keep_days = keep_days
         self._synced_s = self._checked_s = time.monotonic()
         self._forgot_s = -FORGET_S
+        self._mending = mend(index, archive)
 
     def run(self, stop: Event) -> None:
         """Returns when `stop` is set and everything written before is on disk."""
@@ -81,6 +85,9 @@ class Archiver:
         busy = False
         for copier in self._copiers:
             busy |= copier.step(READ_COUNT) == READ_COUNT
+        if missing := next(self._mending, 0):
+            log.debug("index_mended", games=missing)
+            busy = True
         now_s = time.monotonic()
         pending_bytes = sum(copier.pending_bytes for copier in self._copiers)
         if now_s - self._synced_s >= SYNC_S or pending_bytes >= PENDING_BYTES_MAX:
@@ -92,12 +99,12 @@ class Archiver:
         if now_s - self._forgot_s >= FORGET_S:
             self._forgot_s = now_s
             if removed := self._archive.forget(self._keep_days):
-                log.info("games_forgotten", games=removed, older_than_days=self._keep_days)
+                self._index.forget(removed)
+                log.info("games_forgotten", games=len(removed), older_than_days=self._keep_days)
         return busy
 
     def _flush(self) -> None:
-        for copier in self._copiers:
-            copier.flush()
+        flush(self._copiers, self._index)
         self._synced_s = time.monotonic()
 
     def _check_history(self) -> None:

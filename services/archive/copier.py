@@ -6,15 +6,19 @@ to which entry it holds, and what it holds already is passed over.
 """
 
 from collections import deque
+from collections.abc import Collection, Sequence
 
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from engine.events import Event, GameEnded, Note, ScoreAdjusted, TableClosed
+from engine.events import GameEnded, Record, ScoreAdjusted, TableClosed
 from services.archive import frames
 from services.archive.frames import Digest, Frame, Head, Kept, Seal, Spoiled, Torn, Undone, id_order
+from services.archive.index import GameIndex
 from services.archive.passing import changes_nothing
 from services.archive.port import Archive
+from services.archive.source import from_content
+from services.archive.summary import Summary, summary_of
 from services.log.codec import Undecodable, unpack_record
 from services.log.port import Chunk, Damaged, OutEntry, ReaderLog
 
@@ -30,13 +34,14 @@ class HistoryLost(Exception):
 
 
 class _Game:
-    """What must be known of a game's file to append to it."""
+    """What must be known of a game's file to append to it, and of the game for the index."""
 
-    __slots__ = ("digest", "last_id")
+    __slots__ = ("digest", "last_id", "summary")
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
         self.digest = Digest()
         self.last_id = NOTHING
+        self.summary = Summary(name)
 
     def read(self, frame: Frame, body: bytes) -> None:
         if isinstance(frame, Seal):
@@ -52,7 +57,13 @@ class ShardCopier:
     """Not shared between threads."""
 
     def __init__(
-        self, shard: int, store_id: str, archive: Archive, source: ReaderLog, key: Ed25519PrivateKey
+        self,
+        shard: int,
+        store_id: str,
+        archive: Archive,
+        source: ReaderLog,
+        key: Ed25519PrivateKey,
+        index: GameIndex,
     ) -> None:
         self.shard = shard
         self.last_id = source.archived_up_to(shard)
@@ -62,7 +73,9 @@ class ShardCopier:
         self._archive = archive
         self._source = source
         self._key = key
+        self._index = index
         self._games: dict[str, _Game] = {}
+        self._changed: dict[str, Summary] = {}
         self._unusable: set[str] = set()
         self._pending: dict[str, bytearray] = {}
         self._recent: deque[tuple[str, bytes]] = deque(maxlen=REMEMBERED_ENTRIES)
@@ -86,6 +99,20 @@ class ShardCopier:
 
     def flush(self) -> None:
         """Bring everything taken to disk, then tell the store. Raises `OSError`; call again."""
+        flush([self], self._index)
+
+    @property
+    def changed(self) -> Collection[Summary]:
+        """Games whose line in the index is older than their file."""
+        return self._changed.values()
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether more was taken than the store was told."""
+        return self._flushed_id != self.last_id
+
+    def append(self) -> None:
+        """Bring the records taken to disk. Raises `OSError`; everything is then read again."""
         if self._pending:
             try:
                 self._archive.append({game: bytes(piece) for game, piece in self._pending.items()})
@@ -94,13 +121,18 @@ class ShardCopier:
                 raise
             self._pending.clear()
             self.pending_bytes = 0
-        if self._flushed_id != self.last_id:
+
+    def tell(self) -> None:
+        """Tell the store that everything taken is on disk, and in the index."""
+        self._changed.clear()
+        if self.is_ahead:
             self._source.archived(self.shard, self.last_id)
             self._flushed_id = self.last_id
 
     def _start_over(self) -> None:
         """Some pieces may be on disk in part: forget, and read again from the last flush."""
         self._games.clear()
+        self._changed.clear()
         self._pending.clear()
         self.pending_bytes = 0
         self.last_id = self._flushed_id
@@ -123,32 +155,34 @@ class ShardCopier:
         self._recent.append((entry.id, entry.nonce))
 
     def _take_chunk(self, entry: OutEntry, chunk: Chunk) -> None:
-        name, items = chunk.table, self._items(chunk)
-        if items == ():
+        name, record = chunk.table, self._record(chunk)
+        if record is not None and changes_nothing(record):
             return
         game = self._game(name)
         if game is None or id_order(entry.id) <= id_order(game.last_id):
             return
         game.last_id = entry.id
-        if items is None:
+        if record is None:
             log.error("record_spoiled", game=name, entry=entry.id)
             self._put(name, game, Spoiled(entry.id))
             return
         self._put(name, game, Kept(entry.id, entry.now_ms, chunk.body))
-        if any(isinstance(item, GameEnded | ScoreAdjusted | TableClosed) for item in items):
+        if game.summary.take_record(record):
+            self._changed[name] = game.summary
+        kinds = {type(item) for item in record.items}
+        if not kinds.isdisjoint((GameEnded, ScoreAdjusted, TableClosed)):
             self._put_packed(name, frames.pack(game.digest.seal(self._key)))
-        if any(isinstance(item, TableClosed) for item in items):
+        if TableClosed in kinds:
             del self._games[name]
 
-    def _items(self, chunk: Chunk) -> tuple[Event | Note, ...] | None:
-        """What a record tells; empty where it is no part of a game, `None` where it is spoiled."""
+    def _record(self, chunk: Chunk) -> Record | None:
+        """`None` where it is spoiled."""
         if not chunk.intact:
             return None
         try:
-            record = unpack_record(chunk.table, chunk.body)
+            return unpack_record(chunk.table, chunk.body)
         except Undecodable:
             return None
-        return () if changes_nothing(record) else record.items
 
     def _put(self, name: str, game: _Game, frame: Frame) -> None:
         self._put_packed(name, game.digest.append(frame))
@@ -174,14 +208,16 @@ class ShardCopier:
             self._unusable.add(name)
             return None
         self._games[name] = game
+        self._changed[name] = game.summary
         if game.digest.frames == 0:
             self._put(name, game, Head(frames.FORMAT, name, self._store_id))
         return game
 
     def _read(self, name: str) -> _Game:
-        game = _Game()
+        game = _Game(name)
         intact_bytes = None
-        for part in frames.unpack(name, self._archive.read(name) or b""):
+        content = self._archive.read(name) or b""
+        for part in frames.unpack(name, content):
             if isinstance(part, Torn):
                 intact_bytes = part.length
                 break
@@ -191,6 +227,7 @@ class ShardCopier:
             game.read(frame, body)
         if intact_bytes is not None:
             self._archive.cut(name, intact_bytes)
+        game.summary = summary_of(from_content(name, content, None))
         return game
 
     # -------------------------------------------------------------- history that went back
@@ -201,7 +238,7 @@ class ShardCopier:
 
     def _go_back(self, next_entry: OutEntry | None) -> None:
         """Mark what the store lost as undone, and go on from the last entry it still has."""
-        self.flush()
+        self.flush()  # and so every game of this shard is in its file
         while self._recent and not self._stands(*self._recent[-1]):
             self._recent.pop()
         if self._recent:
@@ -211,15 +248,46 @@ class ShardCopier:
         else:
             raise HistoryLost(f"shard {self.shard}: the store lost more than can be followed")
         log.warning("history_went_back", shard=self.shard, last=self.last_id, fork=fork)
-        for name in self._archive.games(self.shard):
+        undone = [game for game in self._archive.games(self.shard) if self._is_beyond(game, fork)]
+        for name in undone:
             game = self._game(name)
-            if game is not None and id_order(game.last_id) > id_order(fork):
+            if game is not None:
                 self._put(name, game, Undone(fork))
-                game.last_id = fork
+        self.append()
+        for name in undone:
+            self._games.pop(name, None)
+            self._game(name)  # as it is now, for the index
         self.last_id = fork
         self.flush()
+
+    def _is_beyond(self, name: str, fork: str) -> bool:
+        """Whether a game's file tells of entries after `fork`."""
+        game = self._games.get(name)
+        if game is None:
+            game = _Game(name)
+            try:
+                for part in frames.unpack(name, self._archive.read(name) or b""):
+                    if not isinstance(part, Torn):
+                        game.read(*part)
+            except Damaged:
+                return False  # a damaged file is not written to
+        return id_order(game.last_id) > id_order(fork)
 
 
 def _just_before(entry_id: str) -> str:
     epoch, number = id_order(entry_id)
     return f"{epoch}-{number - 1}" if number else f"{epoch - 1}-{2**64 - 1}"
+
+
+def flush(copiers: Sequence[ShardCopier], index: GameIndex) -> None:
+    """Records to disk, then the index in one transaction, then the store is told: whoever finds
+    a position in the index or the store finds everything up to it. Raises `OSError`; call again.
+    """
+    for copier in copiers:
+        copier.append()
+    summaries = [summary for copier in copiers for summary in copier.changed]
+    positions = {copier.shard: copier.last_id for copier in copiers if copier.is_ahead}
+    if summaries or positions:
+        index.write(summaries, positions)
+    for copier in copiers:
+        copier.tell()

@@ -71,12 +71,12 @@ class DirectoryArchive:
             if TABLE_ID.fullmatch(path.stem):
                 yield path.stem
 
-    def forget(self, older_than_days: int) -> int:
+    def forget(self, older_than_days: int) -> list[str]:
         oldest_s = time.time() - older_than_days * DAY_S
-        old = [path for path in map(self._path, self.games()) if path.stat().st_mtime < oldest_s]
-        for path in old:
-            path.unlink()
-        return len(old)
+        old = [game for game in self.games() if self._path(game).stat().st_mtime < oldest_s]
+        for game in old:
+            self._path(game).unlink()
+        return old
 
     def close(self) -> None:
         if self._pool is not None:

@@ -12,6 +12,7 @@ from services.archive import keys
 from services.archive.archiver import Archiver
 from services.archive.copier import HistoryLost, ShardCopier
 from services.archive.directory import ArchiveBusy, DirectoryArchive
+from services.archive.index import GameIndex
 from services.log.redis import RedisReaderLog
 from services.metrics.archive import ArchiveMetrics
 from services.settings import Settings
@@ -51,14 +52,16 @@ def run(settings: Settings) -> int:
     source = RedisReaderLog(settings.redis_url)
     try:
         meta = source.meta()
+        index = GameIndex(root, writing=True)
         copiers = [
-            ShardCopier(shard, meta.store_id, archive, source, key) for shard in range(meta.shards)
+            ShardCopier(shard, meta.store_id, archive, source, key, index)
+            for shard in range(meta.shards)
         ]
         log.info("archiving", directory=str(root), shards=meta.shards)
         metrics = ArchiveMetrics(root) if settings.metrics_port else None
         if metrics:
             metrics.serve(settings)
-        Archiver(copiers, archive, settings.archive_days, metrics).run(stop)
+        Archiver(copiers, archive, index, settings.archive_days, metrics).run(stop)
     except HistoryLost as error:
         log.error("history_lost", reason=str(error))
         return EXIT_STORE

@@ -25,5 +25,5 @@ class Archive(Protocol):
     def games(self, shard: int | None = None) -> Iterator[str]:
         """Names of all games, or of one shard's, in order."""
 
-    def forget(self, older_than_days: int) -> int:
-        """Remove games not appended to for so long; how many were removed."""
+    def forget(self, older_than_days: int) -> list[str]:
+        """Remove games not appended to for so long; which ones."""

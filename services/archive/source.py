@@ -1,10 +1,12 @@
 """A game's records, wherever they are: first the archive's, then what the live log has beyond."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final, get_args
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from engine.events import Event, Note, Record
 from services.archive import frames
 from services.archive.frames import Digest, Head, Kept, Seal, Spoiled, Torn, Undone, id_order
 from services.archive.ledger import Finding
@@ -27,16 +29,38 @@ class Game:
     findings: list[Finding]
     archived: int = 0
     """How many of `records` came from the archive."""
+    content: bytes = b""
+    """The file in the archive."""
+    torn: Finding | None = None
+    """That the file breaks off: its writer died, or is just writing."""
+
+
+NOTES: Final = frozenset(get_args(Note))
+
+
+def numbered(record: Record) -> Iterator[tuple[int, Event]]:
+    """The events of a record with their numbers."""
+    seq = record.first_seq
+    for item in record.items:
+        if type(item) not in NOTES:
+            yield seq, item  # type: ignore[misc]  # what is no note is an event
+            seq += 1
 
 
 def from_archive(name: str, archive: Archive, key: Ed25519PublicKey | None) -> Game:
     """The archived part of a game; empty where the archive has none of it."""
-    game = Game(name, [], 0, [])
+    return from_content(name, archive.read(name) or b"", key)
+
+
+def from_content(name: str, content: bytes, key: Ed25519PublicKey | None) -> Game:
+    """A game from the bytes of its file."""
+    game = Game(name, [], 0, [], content=content)
     reading = _Reading(game, key)
     try:
-        for part in frames.unpack(name, archive.read(name) or b""):
+        for part in frames.unpack(name, content):
             if isinstance(part, Torn):
-                _find(game, "damage", f"the file breaks off at byte {part.length}")
+                game.torn = Finding("damage", 0, f"the file breaks off at byte {part.length}")
+                game.findings.append(game.torn)
             else:
                 reading.take(*part)
     except Damaged as error:
@@ -92,11 +116,15 @@ def _find(game: Game, kind: str, text: str) -> None:
     game.findings.append(Finding(kind, 0, text))
 
 
-def add_live(game: Game, entries: Iterator[OutEntry]) -> None:
+def add_live(game: Game, entries: Iterable[OutEntry]) -> None:
     """Append what the live log has of `game` beyond its archived part."""
     for entry in entries:
         if not game.records or id_order(entry.id) > id_order(game.records[-1].out_id):
             add_entry(game, entry)
+    if game.torn is not None and len(game.records) > game.archived:
+        # The log goes on where the file breaks off: the archiver is writing, or will mend it.
+        game.findings.remove(game.torn)
+        game.torn = None
 
 
 def add_entry(game: Game, entry: OutEntry) -> None:

@@ -5,6 +5,7 @@ import secrets
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import structlog
@@ -24,6 +25,8 @@ from services.gateway.identity.tokens import SignedTokens
 from services.gateway.lobby import LobbyService
 from services.gateway.names import NameBook
 from services.gateway.observer import UNOBSERVED, Observer
+from services.gateway.records.reader import GameReader
+from services.gateway.records.service import RecordService
 from services.gateway.session.core import Session
 from services.gateway.session.limits import PUBLIC, Profile
 from services.gateway.session.port import Door, Ending, Expiring, Flushed, Overdue, Receipt
@@ -57,8 +60,10 @@ class Gateway:
         observer: Observer = UNOBSERVED,
         sessions_max: int = SESSIONS_MAX,
         allowed: Sequence[Network] = (),
+        archive: Path | None = None,
     ) -> None:
-        """`people`: limits on everybody who is not ours; `allowed`: see `Admission`."""
+        """`people`: limits on everybody who is not ours; `allowed`: see `Admission`; `archive`:
+        directory of the records, without which there is only the live log."""
         self.name = name
         self.shards = shards
         self.tokens: SignedTokens = tokens
@@ -77,6 +82,8 @@ class Gateway:
         self.lobby = LobbyService(self.hub, directory, tokens, self._names, self.admission)
         self.acts = ActService(self.hub, tokens, self.admission, observer)
         self.bot_seats = BotSeats(directory, store, name)
+        self.games = GameReader(archive, log_port)
+        self.records = RecordService(self.games, directory, self._names, shards)
         self._sessions: dict[int, Session | WatchStream] = {}
         self._streams: Counter[str] = Counter()
         self._touched: list[Flushed] = []

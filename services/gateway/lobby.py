@@ -70,7 +70,7 @@ class LobbyService:
     async def list_tables(
         self, caller: Caller, request: lobby_pb2.ListTablesRequest
     ) -> lobby_pb2.ListTablesResponse:
-        size = _page_size(request.page_size)
+        size = page_size(request.page_size)
         after = _page_start(request.page_token)
         lines = await self._directory.lines()
         found = sorted(
@@ -311,7 +311,8 @@ def _request_id(caller: Caller, given: bytes, *, needed: bool) -> bytes:
     return blake2b(caller.person.encode() + given, digest_size=REQUEST_ID_BYTES).digest()
 
 
-def _page_size(asked: int) -> int:
+def page_size(asked: int) -> int:
+    """Entries of one page of a list. Raises `Refused`."""
     if not 0 <= asked <= PAGE_SIZE_MAX:
         raise Refused.field("page_size", f"0 to {PAGE_SIZE_MAX}")
     return asked or PAGE_SIZE

@@ -85,6 +85,7 @@ async def _serve(settings: Settings, name: str, tokens: SignedTokens) -> int:
             observer=observer,
             sessions_max=settings.sessions_max,
             allowed=settings.allowed_networks,
+            archive=settings.archive_directory,
         )
         watching = asyncio.create_task(_watch_loop(metrics)) if metrics else None
         try:

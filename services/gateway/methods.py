@@ -110,6 +110,8 @@ def methods_of(gateway: Gateway) -> dict[str, Method]:
         "PlayService/Play": Play(),
         "PlayService/Watch": Watch(),
         "PlayService/Act": Unary(play_pb2.ActRequest, gateway.acts.act),
+        "RecordService/ListGames": Unary(record_pb2.ListGamesRequest, gateway.records.list_games),
+        "RecordService/GetGame": Unary(record_pb2.GetGameRequest, gateway.records.get_game),
         "PlayService/Ping": Unary(play_pb2.PingRequest, _Ping(gateway)),
     }
     methods: dict[str, Method] = {}

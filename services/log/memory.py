@@ -384,6 +384,9 @@ class MemoryGatewayLog:
                 return one == entry
         return bool(out) and parse_id(out[0].id) > parse_id(entry.id)
 
+    async def out_after(self, shard: int, out_id: str, count: int) -> list[OutEntry]:
+        return self._store.read().out_after(shard, out_id, count)
+
     async def lobby(self, shard: int) -> dict[str, bytes]:
         return dict(self._store.read().shards[shard].lobby)
 

@@ -290,6 +290,9 @@ class GatewayLog(Protocol):
     async def still_there(self, shard: int, entry: OutEntry) -> bool:
         """Whether the history still holds this very entry, or was trimmed beyond it."""
 
+    async def out_after(self, shard: int, out_id: str, count: int) -> list[OutEntry]:
+        """Entries of `out` after `out_id`, oldest first, at once: beside what `read` waits for."""
+
     async def lobby(self, shard: int) -> dict[str, bytes]:
         """Packed lobby lines by table."""
 

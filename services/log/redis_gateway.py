@@ -70,6 +70,11 @@ class RedisGatewayLog:
             return unpack_out(shard, same[0]) == entry
         return bool(oldest) and parse_id(oldest[0][0].decode()) > parse_id(entry.id)
 
+    async def out_after(self, shard: int, out_id: str, count: int) -> list[OutEntry]:
+        key = keys.out_stream(shard)
+        [raw] = await self._asks.ask_all([("XRANGE", key, f"({out_id}", "+", "COUNT", count)])
+        return [unpack_out(shard, one) for one in raw]
+
     async def lobby(self, shard: int) -> dict[str, bytes]:
         [flat] = await self._asks.ask_all([("HGETALL", keys.lobby(shard))])
         return {table.decode(): line for table, line in zip(flat[::2], flat[1::2], strict=True)}

@@ -18,6 +18,7 @@ from services.archive.audit import audit
 from services.archive.copier import ShardCopier
 from services.archive.directory import DirectoryArchive
 from services.archive.frames import Kept, Torn, id_order
+from services.archive.index import GameIndex
 from services.archive.keys import public_key, publish
 from services.archive.source import find
 from services.cli.backup import make
@@ -77,7 +78,9 @@ class Store:
     def copy(self) -> None:
         """What the archiver would do now."""
         archive = DirectoryArchive(self.root, writing=True)
-        copier = ShardCopier(0, self.log.meta().store_id, archive, self.log, KEY)
+        copier = ShardCopier(
+            0, self.log.meta().store_id, archive, self.log, KEY, GameIndex(self.root, writing=True)
+        )
         while copier.step(1_000):
             pass
         copier.flush()

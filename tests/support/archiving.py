@@ -9,6 +9,7 @@ from services.archive.audit import Verdict, audit
 from services.archive.copier import ShardCopier
 from services.archive.directory import DirectoryArchive
 from services.archive.frames import Digest, Frame, Head, Kept, Seal
+from services.archive.index import GameIndex
 from services.archive.source import find
 from services.log.memory import MemoryOwnerLog, MemoryReaderLog, MemoryStore
 from support.whole_game import GAME, ShardWriter, WholeGame
@@ -25,11 +26,13 @@ class Archiving:
         self.store = MemoryStore(shards=1)
         self.writer = ShardWriter(MemoryOwnerLog(self.store))
         self.archive = DirectoryArchive(root, writing=True)
+        self.index = GameIndex(root, writing=True)
         self.copier = self.new_copier()
 
     def new_copier(self) -> ShardCopier:
         store_id = self.store.meta().store_id
-        return ShardCopier(0, store_id, self.archive, MemoryReaderLog(self.store), KEY)
+        source = MemoryReaderLog(self.store)
+        return ShardCopier(0, store_id, self.archive, source, KEY, self.index)
 
     def write(self, game: WholeGame, first: int = 0, last: int | None = None) -> list[str]:
         return [self.writer.write(now_ms, record) for now_ms, record in game.records[first:last]]

@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from pit.v1 import table_pb2 as pit_dot_v1_dot_table__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13pit/v1/record.proto\x12\x06pit.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x12pit/v1/table.proto\"\xe4\x01\n\x04Game\x12\x0c\n\x04name\x18\x01 \x01(\t\x12!\n\x08rule_set\x18\x02 \x01(\x0b\x32\x0f.pit.v1.RuleSet\x12.\n\nstart_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1f\n\x05seats\x18\x05 \x03(\x0b\x32\x10.pit.v1.GameSeat\x12\x1c\n\x03\x65nd\x18\x06 \x01(\x0e\x32\x0f.pit.v1.GameEnd\x12\x0e\n\x06rounds\x18\x07 \x01(\x05\"\\\n\x08GameSeat\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0e\n\x06person\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12\r\n\x05score\x18\x04 \x01(\x05\x12\r\n\x05place\x18\x05 \x01(\x05\"x\n\tSeenEvent\x12\x1c\n\x05\x65vent\x18\x01 \x01(\x0b\x32\r.pit.v1.Event\x12\x1f\n\x08received\x18\x02 \x01(\x0b\x32\r.pit.v1.Cards\x12\x1c\n\x05given\x18\x03 \x01(\x0b\x32\r.pit.v1.Cards\x12\x0e\n\x06log_us\x18\x04 \x01(\x03\"9\n\x10ListGamesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"I\n\x11ListGamesResponse\x12\x1b\n\x05games\x18\x01 \x03(\x0b\x32\x0c.pit.v1.Game\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"1\n\x0eGetGameRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tafter_seq\x18\x02 \x01(\x03\"\x80\x01\n\x0fGetGameResponse\x12\x1a\n\x04game\x18\x01 \x01(\x0b\x32\x0c.pit.v1.Game\x12!\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x11.pit.v1.SeenEvent\x12\x1b\n\x0enext_after_seq\x18\x03 \x01(\x03H\x00\x88\x01\x01\x42\x11\n\x0f_next_after_seq2\x8d\x01\n\rRecordService\x12@\n\tListGames\x12\x18.pit.v1.ListGamesRequest\x1a\x19.pit.v1.ListGamesResponse\x12:\n\x07GetGame\x12\x16.pit.v1.GetGameRequest\x1a\x17.pit.v1.GetGameResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13pit/v1/record.proto\x12\x06pit.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x12pit/v1/table.proto\"\xe4\x01\n\x04Game\x12\x0c\n\x04name\x18\x01 \x01(\t\x12!\n\x08rule_set\x18\x02 \x01(\x0b\x32\x0f.pit.v1.RuleSet\x12.\n\nstart_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1f\n\x05seats\x18\x05 \x03(\x0b\x32\x10.pit.v1.GameSeat\x12\x1c\n\x03\x65nd\x18\x06 \x01(\x0e\x32\x0f.pit.v1.GameEnd\x12\x0e\n\x06rounds\x18\x07 \x01(\x05\"\\\n\x08GameSeat\x12\x0c\n\x04seat\x18\x01 \x01(\x05\x12\x0e\n\x06person\x18\x02 \x01(\t\x12\x14\n\x0c\x64isplay_name\x18\x03 \x01(\t\x12\r\n\x05score\x18\x04 \x01(\x05\x12\r\n\x05place\x18\x05 \x01(\x05\"x\n\tSeenEvent\x12\x1c\n\x05\x65vent\x18\x01 \x01(\x0b\x32\r.pit.v1.Event\x12\x1f\n\x08received\x18\x02 \x01(\x0b\x32\r.pit.v1.Cards\x12\x1c\n\x05given\x18\x03 \x01(\x0b\x32\r.pit.v1.Cards\x12\x0e\n\x06log_us\x18\x04 \x01(\x03\"9\n\x10ListGamesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"I\n\x11ListGamesResponse\x12\x1b\n\x05games\x18\x01 \x03(\x0b\x32\x0c.pit.v1.Game\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"D\n\x0eGetGameRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tafter_seq\x18\x02 \x01(\x03\x12\x11\n\tpage_size\x18\x03 \x01(\x05\"\x80\x01\n\x0fGetGameResponse\x12\x1a\n\x04game\x18\x01 \x01(\x0b\x32\x0c.pit.v1.Game\x12!\n\x06\x65vents\x18\x02 \x03(\x0b\x32\x11.pit.v1.SeenEvent\x12\x1b\n\x0enext_after_seq\x18\x03 \x01(\x03H\x00\x88\x01\x01\x42\x11\n\x0f_next_after_seq2\x8d\x01\n\rRecordService\x12@\n\tListGames\x12\x18.pit.v1.ListGamesRequest\x1a\x19.pit.v1.ListGamesResponse\x12:\n\x07GetGame\x12\x16.pit.v1.GetGameRequest\x1a\x17.pit.v1.GetGameResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -44,9 +44,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTGAMESRESPONSE']._serialized_start=590
   _globals['_LISTGAMESRESPONSE']._serialized_end=663
   _globals['_GETGAMEREQUEST']._serialized_start=665
-  _globals['_GETGAMEREQUEST']._serialized_end=714
-  _globals['_GETGAMERESPONSE']._serialized_start=717
-  _globals['_GETGAMERESPONSE']._serialized_end=845
-  _globals['_RECORDSERVICE']._serialized_start=848
-  _globals['_RECORDSERVICE']._serialized_end=989
+  _globals['_GETGAMEREQUEST']._serialized_end=733
+  _globals['_GETGAMERESPONSE']._serialized_start=736
+  _globals['_GETGAMERESPONSE']._serialized_end=864
+  _globals['_RECORDSERVICE']._serialized_start=867
+  _globals['_RECORDSERVICE']._serialized_end=1008
 # @@protoc_insertion_point(module_scope)

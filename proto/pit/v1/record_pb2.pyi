@@ -34,15 +34,25 @@ class Game(_message.Message):
     name: _builtins.str
     """`tables/{table}`"""
     end: _table_pb2.GameEnd.ValueType
+    """Unspecified while it is played."""
     rounds: _builtins.int
+    """Rounds dealt."""
     @_builtins.property
     def rule_set(self) -> _table_pb2.RuleSet: ...
     @_builtins.property
-    def start_time(self) -> _timestamp_pb2.Timestamp: ...
+    def start_time(self) -> _timestamp_pb2.Timestamp:
+        """Log time: as the wall's, but that it stood still while nobody served the table. When the first
+        hands were dealt; absent before.
+        """
+
     @_builtins.property
-    def end_time(self) -> _timestamp_pb2.Timestamp: ...
+    def end_time(self) -> _timestamp_pb2.Timestamp:
+        """Absent while it is played."""
+
     @_builtins.property
-    def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___GameSeat]: ...
+    def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___GameSeat]:
+        """But for those that fell away at the start."""
+
     def __init__(
         self,
         *,
@@ -73,9 +83,14 @@ class GameSeat(_message.Message):
     PLACE_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     person: _builtins.str
+    """`people/{person}`: who held it when the game ended, or holds it now. Empty where nobody or a
+    bot does.
+    """
     display_name: _builtins.str
     score: _builtins.int
+    """With what operators corrected."""
     place: _builtins.int
+    """1 for the winner, equal where shared; 0 while it is played, or where the seat did not play."""
     def __init__(
         self,
         *,
@@ -95,7 +110,9 @@ Global___GameSeat: _TypeAlias = GameSeat  # noqa: Y015
 
 @_typing.final
 class SeenEvent(_message.Message):
-    """An event with what the caller may know of it beyond its public part."""
+    """An event with what the caller may know of it beyond its public part: as in Item.own, for a seat
+    that the caller held at that time.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -133,7 +150,9 @@ class ListGamesRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
+    """At most 100; 0: 50."""
     page_token: _builtins.str
+    """`ListGamesResponse.next_page_token` of the page before."""
     def __init__(
         self,
         *,
@@ -155,6 +174,7 @@ class ListGamesResponse(_message.Message):
     GAMES_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
+    """Empty at the end."""
     @_builtins.property
     def games(self) -> _containers.RepeatedCompositeFieldContainer[Global___Game]: ...
     def __init__(
@@ -177,18 +197,22 @@ class GetGameRequest(_message.Message):
 
     NAME_FIELD_NUMBER: _builtins.int
     AFTER_SEQ_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     after_seq: _builtins.int
-    """Events after this one; pages of at most 1,000."""
+    """Events after this one."""
+    page_size: _builtins.int
+    """At most 1,000 events; 0: as many."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         after_seq: _builtins.int = ...,
+        page_size: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_seq", b"after_seq", "name", b"name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_seq", b"after_seq", "name", b"name", "page_size", b"page_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -202,9 +226,11 @@ class GetGameResponse(_message.Message):
     EVENTS_FIELD_NUMBER: _builtins.int
     NEXT_AFTER_SEQ_FIELD_NUMBER: _builtins.int
     next_after_seq: _builtins.int
-    """Absent at the end."""
+    """`GetGameRequest.after_seq` of the next page. Absent at the end of what has happened so far."""
     @_builtins.property
-    def game(self) -> Global___Game: ...
+    def game(self) -> Global___Game:
+        """As it is now, whatever the page."""
+
     @_builtins.property
     def events(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeenEvent]: ...
     def __init__(

@@ -50,14 +50,16 @@ class RecordServiceServicer:
     """Missing associated documentation comment in .proto file."""
 
     def ListGames(self, request, context):
-        """The caller's own games, newest first.
+        """Games in which the caller held a seat while they were played, newest first; running ones too.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetGame(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """A table one may not know of is NOT_FOUND, like one that never was. A private table's game is
+        for those who ever sat there.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')

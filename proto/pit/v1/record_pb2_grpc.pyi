@@ -32,15 +32,21 @@ class RecordServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> RecordServiceAsyncStub: ...
     ListGames: _grpc.UnaryUnaryMultiCallable[_record_pb2.ListGamesRequest, _record_pb2.ListGamesResponse]
-    """The caller's own games, newest first."""
+    """Games in which the caller held a seat while they were played, newest first; running ones too."""
     GetGame: _grpc.UnaryUnaryMultiCallable[_record_pb2.GetGameRequest, _record_pb2.GetGameResponse]
+    """A table one may not know of is NOT_FOUND, like one that never was. A private table's game is
+    for those who ever sat there.
+    """
 
 @_typing.type_check_only
 class RecordServiceAsyncStub(RecordServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     ListGames: _aio.UnaryUnaryMultiCallable[_record_pb2.ListGamesRequest, _record_pb2.ListGamesResponse]  # type: ignore[assignment]
-    """The caller's own games, newest first."""
+    """Games in which the caller held a seat while they were played, newest first; running ones too."""
     GetGame: _aio.UnaryUnaryMultiCallable[_record_pb2.GetGameRequest, _record_pb2.GetGameResponse]  # type: ignore[assignment]
+    """A table one may not know of is NOT_FOUND, like one that never was. A private table's game is
+    for those who ever sat there.
+    """
 
 class RecordServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -49,13 +55,16 @@ class RecordServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _record_pb2.ListGamesRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_record_pb2.ListGamesResponse, _abc.Awaitable[_record_pb2.ListGamesResponse]]:
-        """The caller's own games, newest first."""
+        """Games in which the caller held a seat while they were played, newest first; running ones too."""
 
     @_abc_1.abstractmethod
     def GetGame(
         self,
         request: _record_pb2.GetGameRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_record_pb2.GetGameResponse, _abc.Awaitable[_record_pb2.GetGameResponse]]: ...
+    ) -> _typing.Union[_record_pb2.GetGameResponse, _abc.Awaitable[_record_pb2.GetGameResponse]]:
+        """A table one may not know of is NOT_FOUND, like one that never was. A private table's game is
+        for those who ever sat there.
+        """
 
 def add_RecordServiceServicer_to_server(servicer: RecordServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

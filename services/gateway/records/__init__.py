@@ -1,0 +1,1 @@
+"""Games that were played, or still are: who may see what of them."""

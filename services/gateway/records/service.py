@@ -1,0 +1,134 @@
+"""`RecordService`: one's own games, and what one may see of any."""
+
+import base64
+from typing import Final
+
+from pit.v1 import record_pb2
+
+from engine.rejections import Rejection
+from services.archive.index import NEWEST, Place
+from services.archive.summary import Summary, summary_of
+from services.gateway.directory import Directory
+from services.gateway.errors import Refusal, Refused
+from services.gateway.lobby import page_size
+from services.gateway.names import NameBook
+from services.gateway.records.reader import GameReader
+from services.gateway.records.told import (
+    EVENTS_MAX,
+    RecordsDamaged,
+    RecordsMissing,
+    Told,
+    game_message,
+    seen_messages,
+    tell,
+)
+from services.gateway.resource_names import parse_table
+from services.gateway.session.roles import Caller
+from services.log.codec import TABLE_ID
+
+START_DIGITS_MAX: Final = 18
+"""Fits what the index counts in."""
+TABLES_AT_ONCE_MAX: Final = 16
+"""Tables in play that are looked up one by one because the archive does not know of them yet:
+twice as many as one stream shows."""
+
+
+class RecordService:
+    def __init__(
+        self, reader: GameReader, directory: Directory, names: NameBook, shards: int
+    ) -> None:
+        self._reader = reader
+        self._directory = directory
+        self._names = names
+        self._shards = shards
+
+    async def list_games(
+        self, caller: Caller, request: record_pb2.ListGamesRequest
+    ) -> record_pb2.ListGamesResponse:
+        size = page_size(request.page_size)
+        after = _place(request.page_token)
+        found = await self._reader.newest_of(caller.person, after, size + 1)
+        found += await self._not_archived(caller.person, {summary.game for summary in found})
+        found = [summary for summary in found if _is_behind(summary, after)]
+        found.sort(key=lambda summary: (summary.start_ms, summary.game), reverse=True)
+        page = found[:size]
+        await self._learn({person for summary in page for person in summary.persons if person})
+        return record_pb2.ListGamesResponse(
+            games=[game_message(summary, self._names) for summary in page],
+            next_page_token=_token(page[-1]) if len(found) > size else "",
+        )
+
+    async def _not_archived(self, person: str, known: set[str]) -> list[Summary]:
+        """Games at which somebody sits now, of which the archive does not say so yet."""
+        lines = await self._directory.lines()
+        tables = [
+            line.table
+            for line in lines.values()
+            if person in line.persons and line.round and line.table not in known
+        ]
+        found = []
+        for table in sorted(tables)[:TABLES_AT_ONCE_MAX]:
+            game = await self._reader.game(table)
+            summary = await self._reader.in_thread(lambda game=game: summary_of(game))  # type: ignore[misc]
+            if person in summary.players:
+                found.append(summary)
+        return found
+
+    async def get_game(
+        self, caller: Caller, request: record_pb2.GetGameRequest
+    ) -> record_pb2.GetGameResponse:
+        table = parse_table(request.name, self._shards, "name")
+        if request.after_seq < 0:
+            raise Refused.field("after_seq", "0 or more")
+        if not 0 <= request.page_size <= EVENTS_MAX:
+            raise Refused.field("page_size", f"0 to {EVENTS_MAX}")
+        count = request.page_size or EVENTS_MAX
+        told = await self._told(table, caller.person, request.after_seq, count)
+        if not told.may_see:
+            raise Refused(Rejection.TABLE_NOT_FOUND)
+        await self._learn(set(told.persons()))
+        return await self._reader.in_thread(lambda: self._response(told))
+
+    async def _told(self, table: str, person: str, after_seq: int, count: int) -> Told:
+        game = await self._reader.game(table)
+        try:
+            return await self._reader.in_thread(lambda: tell(game, person, after_seq, count))
+        except RecordsMissing:
+            # The store lost its newest entries and the archive has yet to mark them as undone, or
+            # there is no archive here that has what the log has let go.
+            raise Refused(Refusal.TABLE_UNAVAILABLE) from None
+        except RecordsDamaged:
+            raise Refused(Rejection.TABLE_STOPPED) from None
+
+    def _response(self, told: Told) -> record_pb2.GetGameResponse:
+        return record_pb2.GetGameResponse(
+            game=game_message(told.summary, self._names),
+            events=seen_messages(told, self._names),
+            next_after_seq=told.seen[-1].seq if told.more else None,
+        )
+
+    async def _learn(self, persons: set[str]) -> None:
+        if unknown := self._names.unknown(persons):
+            await self._names.learn(unknown)
+
+
+def _is_behind(summary: Summary, after: Place) -> bool:
+    return (summary.start_ms, summary.game) < (after.start_ms, after.game)
+
+
+def _token(summary: Summary) -> str:
+    place = f"{summary.start_ms}.{summary.game}"
+    return base64.urlsafe_b64encode(place.encode()).decode()
+
+
+def _place(token: str) -> Place:
+    if not token:
+        return NEWEST
+    try:
+        text = base64.b64decode(token.encode(), altchars=b"-_", validate=True).decode("ascii")
+    except ValueError:
+        raise Refused.field("page_token", "as it was given") from None
+    start_ms, _, game = text.partition(".")
+    if not start_ms.isdecimal() or len(start_ms) > START_DIGITS_MAX or not TABLE_ID.fullmatch(game):
+        raise Refused.field("page_token", "as it was given")
+    return Place(int(start_ms), game)

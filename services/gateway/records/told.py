@@ -1,0 +1,167 @@
+"""A game as one person may be told it: pure, from its records.
+
+A seat's own cards are told to who held it at that time: from `SeatTaken` on, until the seat is
+left or forfeited, a stand-in's play in between included. Everything else is what a spectator
+sees. A round's starting hands follow from the seed that its end publishes.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from google.protobuf.timestamp_pb2 import Timestamp
+from pit.v1 import record_pb2, table_pb2
+
+from engine import events
+from engine.commands import NOBODY, Visibility
+from engine.events import Event
+from engine.value import value
+from engine.view import view
+from services.archive.source import Game, numbered
+from services.archive.summary import Summary
+from services.gateway.convert.cards import deck_of
+from services.gateway.convert.events import US_PER_MS, Names, concerned, event_message, own_part
+from services.gateway.convert.rules import rule_set_message
+from services.gateway.resource_names import person_name, table_name
+from services.log.codec import Undecodable, unpack_record
+
+EVENTS_MAX: Final = 1_000
+"""In one page: about 100 KiB."""
+
+
+class RecordsMissing(Exception):
+    """The records do not follow one another: some are not there, or another history's are."""
+
+
+class RecordsDamaged(Exception):
+    """A record cannot be read, and so nobody knows how the game went on."""
+
+
+@value
+class Seen:
+    """One event of a page."""
+
+    seq: int
+    now_ms: int
+    event: Event
+    own_seat: int
+    """The seat whose part of it may be told, else `NOBODY`."""
+
+
+@dataclass(slots=True)
+class Told:
+    """What is told of a game."""
+
+    summary: Summary
+    may_see: bool = False
+    """Whether the table exists for this person."""
+    seen: list[Seen] = field(default_factory=list)
+    more: bool = False
+
+    def persons(self) -> Iterator[str]:
+        """Everybody whose name is shown."""
+        yield from filter(None, self.summary.persons)
+        for one in self.seen:
+            if type(one.event) is events.SeatTaken:
+                yield one.event.person
+
+
+def tell(game: Game, person: str, after_seq: int, count: int) -> Told:
+    """The game, and up to `count` of its events after `after_seq`.
+
+    Raises `RecordsMissing`, `RecordsDamaged`.
+    """
+    told = Told(Summary(game.name))
+    held: set[int] = set()
+    known = False
+    for expected, (seq, now_ms, event) in enumerate(_events(game), 1):
+        if seq != expected:
+            raise RecordsMissing(f"event {seq} follows {expected - 1}")
+        told.summary.take(seq, event)
+        _move(held, event, person)
+        known |= bool(held) or told.summary.owner == person
+        if seq <= after_seq:
+            continue
+        if len(told.seen) < count:
+            own_seat = next((seat for seat in held if concerned(event, seat)), NOBODY)
+            told.seen.append(Seen(seq, now_ms, event, own_seat))
+        else:
+            told.more = True
+    told.may_see = told.summary.opened and (known or told.summary.visibility != Visibility.PRIVATE)
+    return told
+
+
+def _events(game: Game) -> Iterator[tuple[int, int, Event]]:
+    for kept in game.records:
+        try:
+            record = unpack_record(game.name, kept.record)
+        except Undecodable as error:
+            raise RecordsDamaged(error.reason) from None
+        for seq, event in numbered(record):
+            yield seq, kept.now_ms, event
+    for finding in game.findings:
+        if finding.kind == "damage":  # whether seals hold is for `pit verify` to say
+            raise RecordsDamaged(finding.text)
+
+
+def _move(held: set[int], event: Event, person: str) -> None:
+    """Who sits down holds the seat, and no longer who sat there."""
+    match event:
+        case events.SeatTaken(seat=seat, person=taker):
+            held.discard(seat)
+            if taker == person:
+                held.add(seat)
+        case events.SeatLeft(seat=seat) | events.SeatForfeited(seat=seat):
+            held.discard(seat)
+
+
+# ------------------------------------------------------------------ as messages
+
+
+def game_message(summary: Summary, names: Names) -> record_pb2.Game:
+    """A game as a list shows it."""
+    seats = []
+    for seat, (person, total) in enumerate(zip(summary.persons, summary.totals, strict=True)):
+        if seat not in summary.dropped:
+            seats.append(
+                record_pb2.GameSeat(
+                    seat=seat,
+                    person=person_name(person),
+                    display_name=names.get(person, ""),
+                    score=total,
+                    place=summary.places[seat] if summary.places else 0,
+                )
+            )
+    return record_pb2.Game(
+        name=table_name(summary.game),
+        rule_set=rule_set_message(summary.rules),
+        start_time=_timestamp(summary.start_ms),
+        end_time=_timestamp(summary.end_ms),
+        seats=seats,
+        end=table_pb2.GameEnd.ValueType(summary.end),
+        rounds=summary.rounds,
+    )
+
+
+def _timestamp(log_ms: int) -> Timestamp | None:
+    if not log_ms:
+        return None
+    time = Timestamp()
+    time.FromMilliseconds(log_ms)
+    return time
+
+
+def seen_messages(told: Told, names: Names) -> Iterable[record_pb2.SeenEvent]:
+    """The events of a page, each built from what its reader may know."""
+    deck = deck_of(told.summary.rules)
+    for one in told.seen:
+        public = event_message(view(one.event, NOBODY), one.seq, deck, names)
+        seen = record_pb2.SeenEvent(event=public, log_us=one.now_ms * US_PER_MS)
+        if one.own_seat != NOBODY:
+            own = own_part(view(one.event, one.own_seat), one.own_seat, deck)
+            if own is not None:
+                if own.HasField("received"):
+                    seen.received.CopyFrom(own.received)
+                if own.HasField("given"):
+                    seen.given.CopyFrom(own.given)
+        yield seen
