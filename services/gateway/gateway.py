@@ -135,6 +135,7 @@ class Gateway:
         for session in tuple(self._sessions.values()):
             session.end(Refused(Refusal.DRAINING))
         await self.hub.appended()
+        self.games.close()
 
     # -------------------------------------------------------------- sessions
 

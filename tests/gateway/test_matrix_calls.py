@@ -426,7 +426,7 @@ def test_b17_what_is_not_there(given: Given) -> None:
 
 
 def test_what_is_in_the_schema_but_not_served_yet_says_so(given: Given) -> None:
-    for path in ("LobbyService/Rematch", "LobbyService/WatchTables"):
+    for path in ("LobbyService/Rematch",):
         answer = given.outside.send(path, [b""], given.owner.metadata)
         assert repr(answer) == "UNIMPLEMENTED NOT_IMPLEMENTED"
 

@@ -101,6 +101,23 @@ async def test_an_entry_is_still_there_or_trimmed_or_another(backend: Backend, t
     await gateway.close()
 
 
+async def test_output_after_an_entry_is_read_beside_a_read_that_waits(
+    backend: Backend, turns: Turns
+):
+    gateway = backend.gateway()
+    turns.acquire()
+    for _ in range(5):
+        turns.turn()
+    waiting = asyncio.create_task(gateway.read({2: "0-0"}, 60_000))
+    entries = turns.log.out_after(1, "0-0", 100)
+    assert await gateway.out_after(1, "0-0", 100) == entries
+    assert await gateway.out_after(1, entries[1].id, 2) == entries[2:4]
+    assert await gateway.out_after(1, entries[-1].id, 100) == []
+    assert await gateway.out_after(3, "0-0", 100) == [], "an empty shard"
+    waiting.cancel()
+    await gateway.close()
+
+
 async def test_lobby_lines(backend: Backend, turns: Turns):
     gateway = backend.gateway()
     assert await gateway.lobby(1) == {}

@@ -63,6 +63,7 @@ async def test_every_role_can_do_its_work(urls: dict[str, str]):
     found = await gateway.read({1: "0-0", 2: "0-0"}, 5)
     assert await gateway.newest(1) == found[1][-1]
     assert await gateway.still_there(1, found[1][-1])
+    assert await gateway.out_after(1, "0-0", 100) == found[1]
     assert await gateway.lobby(1) == {table(0): b"line"}
     assert await gateway.lobby_line(1, table(0)) == b"line"
     assert reader.out_after(1, "0-0", 100, 0) == reader.out_after(1, "0-0", 100, 5)

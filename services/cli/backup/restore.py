@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from services.archive import index
 from services.archive.directory import SUFFIX, ArchiveBusy, DirectoryArchive
 from services.archive.keys import PUBLIC_KEY_FILE
 from services.cli.backup.container import (
@@ -174,6 +175,7 @@ def _refused(part: str, manifest: Manifest, why: str) -> Failure:
 
 
 def _put_games(path: Path, archive: DirectoryArchive) -> int:
+    index.remove(archive.root)  # it may tell of what is undone; the archiver makes it anew
     batch: dict[str, bytes] = {}
     times: dict[str, float] = {}
     games = 0
