@@ -1,19 +1,23 @@
 """Into the log: the commands of one turn of the loop, one entry a shard, all in one pipeline.
 
-While that is on its way, the next ones collect.
+While that is on its way, the next ones collect. A shard that does not keep up is given less: how
+long the oldest of our commands has waited to be read says so, without anybody's clock but ours.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
 from engine.rejections import Rejection
 from services.gateway.errors import Refusal, Refused
 from services.gateway.observer import UNOBSERVED, Observer
+from services.gateway.session.limits import SHED_AFTER_S, Rank
 from services.gateway.session.port import Receipt
 from services.log.codec import InBatch, pack_batch
-from services.log.port import GatewayLog, LogError, StoreChanged
+from services.log.entry import parse_id
+from services.log.port import GatewayLog, InPosition, LogError, StoreChanged
 
 ALIVE_EVERY_S: Final = 2.0
 """Four times as often as a matcher takes to miss us."""
@@ -29,12 +33,13 @@ class Inflow:
 
     __slots__ = (
         "appended_s",
-        "asked_since_s",
         "commands",
         "damaged",
         "heard_s",
         "oldest_s",
+        "reached",
         "receipts",
+        "unread",
     )
 
     def __init__(self) -> None:
@@ -42,20 +47,41 @@ class Inflow:
         """Not in the log yet."""
         self.oldest_s = 0.0
         """When the first of them came; 0 for none."""
-        self.receipts: list[Receipt | None] = []
+        self.receipts: list[Receipt] = []
         self.appended_s = 0.0
         self.heard_s = 0.0
         """When something last came out of the shard."""
-        self.asked_since_s = 0.0
-        """Since when commands are in the log and nothing has come out; 0 for not at all."""
+        self.unread: deque[tuple[tuple[int, int], float]] = deque()
+        """Ids of our entries that nothing that came out goes beyond, and since when they wait."""
+        self.reached = (0, 0)
+        """How far the shard has read, for all we have seen."""
         self.damaged = False
         """What comes out cannot be read, so nothing more is put in."""
 
-    def heard(self, now_s: float) -> None:
+    def heard(self, now_s: float, position: InPosition) -> None:
+        """Something came out that was written when the shard had read so far."""
         self.heard_s = now_s
-        self.asked_since_s = 0.0
+        milliseconds, number = parse_id(position.entry)
+        # An entry that is half done still waits.
+        self.reached = (milliseconds, number - 1 if position.done else number)
+        while self.unread and self.unread[0][0] <= self.reached:
+            self.unread.popleft()
 
-    def take(self) -> tuple[list[tuple[str, bytes]], list[Receipt | None]]:
+    def landed(self, entry: str, now_s: float) -> None:
+        """An entry that will be answered is in the log; it may have been answered already."""
+        place = parse_id(entry)
+        if place > self.reached:
+            self.unread.append((place, now_s))
+
+    def waiting_s(self, now_s: float) -> float:
+        """How long the oldest of our commands has been unread."""
+        return now_s - self.unread[0][1] if self.unread else 0.0
+
+    def silent_s(self, now_s: float) -> float:
+        """How long commands have waited while nothing came out at all."""
+        return now_s - max(self.unread[0][1], self.heard_s) if self.unread else 0.0
+
+    def take(self) -> tuple[list[tuple[str, bytes]], list[Receipt]]:
         """What fits one entry; the rest stays for the next."""
         size = 0
         end = len(self.commands)
@@ -93,7 +119,7 @@ class Appender:
         self._all_appended.set()
         self._append_since_s = 0.0
 
-    def put(self, shard: int, table: str, command: bytes, receipt: Receipt | None) -> None:
+    def put(self, shard: int, table: str, command: bytes, receipt: Receipt) -> None:
         """Append at the end of this turn."""
         inflow = self.inflows[shard]
         inflow.oldest_s = inflow.oldest_s or self._clock()
@@ -101,14 +127,17 @@ class Appender:
         inflow.receipts.append(receipt)
         self._wake(shard)
 
-    def refuse_if_stalled(self, shard: int) -> None:
-        """Raise `Refused` where nobody would answer."""
+    def check(self, shard: int, rank: Rank) -> None:
+        """Raise `Refused` where nobody would answer, or not soon enough for this rank."""
         inflow = self.inflows[shard]
         if inflow.damaged:
             raise Refused(Rejection.TABLE_STOPPED)
-        latest_s = self._clock() - STALLED_AFTER_S
-        if 0 < inflow.asked_since_s < latest_s or 0 < self._append_since_s < latest_s:
+        now_s = self._clock()
+        appending_s = now_s - self._append_since_s if self._append_since_s else 0.0
+        if max(inflow.silent_s(now_s), appending_s) > STALLED_AFTER_S:
             raise Refused(Refusal.TABLE_UNAVAILABLE)
+        if rank in SHED_AFTER_S and inflow.waiting_s(now_s) > SHED_AFTER_S[rank]:
+            raise Refused(Refusal.OVERLOADED)
 
     def say_alive(self, served: Iterable[int]) -> None:
         """Show these shards that we live, where nothing else does. Every `ALIVE_EVERY_S`."""
@@ -146,7 +175,8 @@ class Appender:
             shard: pack_batch(InBatch(self._gateway, tuple(commands)))
             for shard, (commands, _) in taken.items()
         }
-        started_s = self._append_since_s = self._clock()
+        self._append_since_s = self._clock()
+        results: Mapping[int, str | LogError]
         try:
             results = await self._log.append(entries)
         except StoreChanged:
@@ -156,15 +186,12 @@ class Appender:
         self._append_since_s = 0.0
         if oldest_s:
             self._observer.appended(self._clock() - oldest_s)
-        for shard, (commands, receipts) in taken.items():
-            if results[shard] is None:
-                self._landed(self.inflows[shard], started_s, asked=bool(commands))
+        for shard, (_, receipts) in taken.items():
+            result = results[shard]
+            inflow = self.inflows[shard]
+            if isinstance(result, str):
+                inflow.appended_s = self._clock()
+                if any(receipt.answer_due for receipt in receipts):
+                    inflow.landed(result, inflow.appended_s)
             for receipt in receipts:
-                if receipt is not None:
-                    receipt.landed(results[shard])
-
-    def _landed(self, inflow: Inflow, started_s: float, *, asked: bool) -> None:
-        inflow.appended_s = self._clock()
-        # What came out meanwhile may already be the answer.
-        if asked and not inflow.asked_since_s and inflow.heard_s < started_s:
-            inflow.asked_since_s = inflow.appended_s
+                receipt.landed(result if isinstance(result, LogError) else None)

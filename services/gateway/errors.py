@@ -68,6 +68,7 @@ class Refusal(StrEnum):
     GATEWAY_FULL = "GATEWAY_FULL"
     SLOW_READER = "SLOW_READER"
     TABLE_UNAVAILABLE = "TABLE_UNAVAILABLE"
+    OVERLOADED = "OVERLOADED"
     STORE_FULL = "STORE_FULL"
     DRAINING = "DRAINING"
     INTERNAL = "INTERNAL"
@@ -122,6 +123,7 @@ MEANINGS: Final[Mapping[Rejection | Refusal, Meaning]] = {
     Refusal.TABLE_UNAVAILABLE: Meaning(
         Code.UNAVAILABLE, "retry with the same number or request id"
     ),
+    Refusal.OVERLOADED: Meaning(Code.RESOURCE_EXHAUSTED, "too much to do just now"),
     Refusal.STORE_FULL: Meaning(Code.RESOURCE_EXHAUSTED, "the exchange is out of space"),
     Refusal.DRAINING: Meaning(Code.UNAVAILABLE, "this gateway is going away; resume elsewhere"),
     Refusal.INTERNAL: Meaning(Code.INTERNAL, "internal error (ref {ref})"),
@@ -183,6 +185,7 @@ RETRY_AFTER_MS: Final[Mapping[Refusal, int]] = {
     Refusal.GATEWAY_FULL: 2_000,
     Refusal.SLOW_READER: 1_000,
     Refusal.TABLE_UNAVAILABLE: 500,
+    Refusal.OVERLOADED: 250,
     Refusal.STORE_FULL: 5_000,
     Refusal.DRAINING: 500,
     Refusal.TOO_MANY_IN_FLIGHT: 100,

@@ -28,7 +28,7 @@ from services.gateway.observer import UNOBSERVED, Observer
 from services.gateway.records.reader import GameReader
 from services.gateway.records.service import RecordService
 from services.gateway.session.core import Session
-from services.gateway.session.limits import PUBLIC, Profile
+from services.gateway.session.limits import PUBLIC, Profile, Rank
 from services.gateway.session.port import Door, Ending, Expiring, Flushed, Overdue, Receipt
 from services.gateway.session.roles import Caller
 from services.gateway.session.watch import WatchStream
@@ -215,8 +215,8 @@ class Gateway:
     def replay(self, table: str, seq: int, head_seq: int) -> list[Record] | None:
         return self.hub.replay(table, seq, head_seq)
 
-    def submit(self, table: str, command: bytes, receipt: Receipt | None) -> None:
-        self.hub.submit(table, command, receipt)
+    def submit(self, table: str, command: bytes, receipt: Receipt, rank: Rank) -> None:
+        self.hub.submit(table, command, receipt, rank)
 
     def detach(self, table: str, seat: int, attach: int) -> None:
         self.hub.detach(table, seat, attach)

@@ -17,7 +17,7 @@ from services.gateway.names import NameBook
 from services.gateway.observer import UNOBSERVED, Observer
 from services.gateway.resource_names import shard_of
 from services.gateway.ring import Ring
-from services.gateway.session.limits import ACCEPTED_AFTER_S
+from services.gateway.session.limits import ACCEPTED_AFTER_S, Rank
 from services.gateway.session.port import Overdue, Receipt
 from services.gateway.session.resume import epoch_bytes
 from services.log.chain import NOTHING, follows, held
@@ -114,10 +114,10 @@ class Hub:
 
     # -------------------------------------------------------------- into the log
 
-    def submit(self, table: str, command: bytes, receipt: Receipt | None) -> None:
-        """Append at the end of this turn. Raises `Refused` where nobody would answer."""
+    def submit(self, table: str, command: bytes, receipt: Receipt, rank: Rank) -> None:
+        """Append at the end of this turn. Raises `Refused` where nobody would answer in time."""
         shard = shard_of(table)
-        self._appender.refuse_if_stalled(shard)
+        self._appender.check(shard, rank)
         self._appender.put(shard, table, command, receipt)
 
     def detach(self, table: str, seat: int, attach: int) -> None:
@@ -126,22 +126,24 @@ class Hub:
         receipt = _DetachReceipt(self, table, seat, attach)
         self._appender.put(shard_of(table), table, command, receipt)
 
-    async def request(self, table: str, request: bytes, command: bytes) -> RequestAnswered:
+    async def request(
+        self, table: str, request: bytes, command: bytes, rank: Rank = Rank.TRADING
+    ) -> RequestAnswered:
         """Append a command with a request id and wait for its answer. Raises `Refused`."""
-        answer: RequestAnswered = await self._ask(table, request, command)
+        answer: RequestAnswered = await self._ask(table, request, command, rank)
         return answer
 
     async def act(self, table: str, act: Act, command: bytes) -> Answered:
         """The same for the numbered command of a seat."""
-        answer: Answered = await self._ask(table, act, command)
+        answer: Answered = await self._ask(table, act, command, Rank.TRADING)
         return answer
 
-    async def _ask(self, table: str, asked: bytes | Act, command: bytes) -> Any:
+    async def _ask(self, table: str, asked: bytes | Act, command: bytes, rank: Rank) -> Any:
         feed = self.feed(table)
         try:
             future = feed.await_answer(asked)
             try:
-                self.submit(table, command, _AskReceipt(future))
+                self.submit(table, command, _AskReceipt(future), rank)
                 async with asyncio.timeout(REQUEST_TIMEOUT_S):
                     return await future
             except TimeoutError:
@@ -187,6 +189,7 @@ class Hub:
             await self._start_at_newest(shard)
 
     async def _start_at_newest(self, shard: Outflow) -> None:
+        self._appender.inflows[shard.number].unread.clear()  # lost, or read for all we know
         shard.last = await self._log.newest(shard.number)
         shard.held = NOTHING
         if shard.last is not None:
@@ -196,7 +199,7 @@ class Hub:
     def _note_time(self, shard: Outflow, entry: OutEntry) -> None:
         shard.log_ms = entry.now_ms
         shard.read_s = self._clock()
-        self._appender.inflows[shard.number].heard(shard.read_s)
+        self._appender.inflows[shard.number].heard(shard.read_s, entry.position)
 
     async def follow_forever(self) -> None:
         """Read, check, pass on; after an interruption see whether the history is still ours."""
@@ -308,6 +311,8 @@ class _DetachReceipt:
 
     __slots__ = ("_again", "_hub")
 
+    answer_due = False
+
     def __init__(self, hub: Hub, table: str, seat: int, attach: int) -> None:
         self._hub = hub
         self._again = (table, seat, attach)
@@ -322,6 +327,8 @@ class _AskReceipt:
     """Fails a waiting unary method when its command did not get into the log."""
 
     __slots__ = ("_future",)
+
+    answer_due = True
 
     def __init__(self, future: "asyncio.Future[Any]") -> None:
         self._future = future

@@ -6,7 +6,7 @@ the table has answered; lists are read from the shards' lobby lines.
 
 import base64
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b, sha256
 from typing import Final
 
@@ -28,6 +28,7 @@ from services.gateway.hub import Hub
 from services.gateway.identity.tokens import SignedTokens
 from services.gateway.names import NameBook, checked_name
 from services.gateway.resource_names import parse_table, table_id, table_name
+from services.gateway.session.limits import Rank
 from services.gateway.session.roles import Caller, Role, SeatClaim
 from services.log.codec import LobbyLine, pack_command
 
@@ -39,6 +40,10 @@ QUICK_SEATS: Final = 4
 QUICK_TRIES_MAX: Final = 4
 """Tables fill up while one looks; after so many, open a new one."""
 INVITE_CHARACTERS_MAX: Final = 64
+RANKS: Final[Mapping[type[RequestCommand], Rank]] = {
+    commands.OpenTable: Rank.OPENING,
+    commands.Leave: Rank.FIRST,
+}
 SEAT_MAX: Final = 31
 """Beyond any table; a larger number is no seat whatever the rules."""
 
@@ -261,7 +266,8 @@ class LobbyService:
 
     async def _ask(self, table: str, command: RequestCommand) -> RequestAnswered:
         """The table's answer. Raises `Refused` with its rejection."""
-        answer = await self._hub.request(table, command.request, pack_command(command))
+        rank = RANKS.get(type(command), Rank.TRADING)
+        answer = await self._hub.request(table, command.request, pack_command(command), rank)
         if answer.rejection:
             raise Refused.by_table(answer.rejection, answer.parameters)
         return answer

@@ -330,14 +330,14 @@ class MemoryGatewayLog:
     async def meta(self) -> Meta:
         return self._store.meta()
 
-    async def append(self, entries: Mapping[int, bytes]) -> dict[int, LogError | None]:
+    async def append(self, entries: Mapping[int, bytes]) -> dict[int, str | LogError]:
         check_lengths(entries)
         await asyncio.sleep(0)  # a real store is never asked without others having their turn
-        outcomes: dict[int, LogError | None] = {}
+        outcomes: dict[int, str | LogError] = {}
         for shard, body in entries.items():
             try:
-                self._store.request("append", shard, body, self._store.server_ms())
-                outcomes[shard] = None
+                server_ms = self._store.server_ms()
+                outcomes[shard] = self._store.request("append", shard, body, server_ms)
             except StoreChanged:
                 raise
             except LogError as error:

@@ -156,7 +156,7 @@ class State:
 
     # ------------------------------------------------------------------ single commands
 
-    def append(self, shard: int, body: bytes, server_ms: int) -> None:
+    def append(self, shard: int, body: bytes, server_ms: int) -> str:
         state = self.shards[shard]
         milliseconds, number = parse_id(state.newest_in)
         if server_ms > milliseconds:
@@ -164,6 +164,7 @@ class State:
         else:
             state.newest_in = f"{milliseconds}-{number + 1}"
         state.commands.append((state.newest_in, body))
+        return state.newest_in
 
     def count_attempt(self, shard: int, entry: str, index: int) -> int:
         attempts = self.shards[shard].attempts

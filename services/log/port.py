@@ -275,10 +275,10 @@ class GatewayLog(Protocol):
 
     async def meta(self) -> Meta: ...
 
-    async def append(self, entries: Mapping[int, bytes]) -> dict[int, LogError | None]:
+    async def append(self, entries: Mapping[int, bytes]) -> dict[int, str | LogError]:
         """Append one packed entry a shard, all in one pipeline, never twice.
 
-        For each shard `None`, or `Unavailable` / `StoreFull` (not written) / `Unclear`.
+        For each shard the entry's id, or `Unavailable` / `StoreFull` (not written) / `Unclear`.
         """
 
     async def read(self, after: Mapping[int, str], block_ms: int) -> dict[int, list[OutEntry]]:

@@ -26,7 +26,7 @@ class RedisGatewayLog:
         [fields] = await self._asks.ask_all([("HGETALL", keys.META)])
         return self._identity.check(fields)
 
-    async def append(self, entries: Mapping[int, bytes]) -> dict[int, LogError | None]:
+    async def append(self, entries: Mapping[int, bytes]) -> dict[int, str | LogError]:
         check_lengths(entries)
         data = b"".join(
             [
@@ -39,7 +39,7 @@ class RedisGatewayLog:
         except Unavailable as error:
             return dict.fromkeys(entries, error)
         return {
-            shard: result if isinstance(result, LogError) else None
+            shard: result if isinstance(result, LogError) else result.decode()
             for shard, result in zip(entries, results, strict=True)
         }
 

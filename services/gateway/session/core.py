@@ -24,6 +24,7 @@ from services.gateway.session.limits import (
     FIRST_MESSAGE_TIMEOUT_S,
     HEARTBEAT_S,
     SLOW_READER_S,
+    Rank,
 )
 from services.gateway.session.outlet import US_PER_S, State
 from services.gateway.session.port import Door, Exchange, Feed
@@ -38,6 +39,9 @@ PING_NUMBER: Final = 0
 
 class Session(Intake):
     """One stream. Its seat comes from the seat token, never from a request."""
+
+    answer_due = True
+    """As the receipt of its own Attach."""
 
     def __init__(self, exchange: Exchange, door: Door, caller: Caller) -> None:
         super().__init__(exchange, door, caller)
@@ -144,7 +148,7 @@ class Session(Intake):
         if self._feed is None:
             self._feed = self._exchange.feed(self._table)
         self._feed.await_attach(self)
-        self._exchange.submit(self._table, self._command_to_ask(generation), self)
+        self._exchange.submit(self._table, self._command_to_ask(generation), self, Rank.FIRST)
 
     def _command_to_ask(self, generation: int) -> bytes:
         return pack_command(

@@ -5,7 +5,7 @@ from pit.v1 import play_pb2
 from engine.events import Answered
 from services.gateway.convert.commands import Origin, seat_command
 from services.gateway.errors import Refusal, Refused
-from services.gateway.session.limits import IN_FLIGHT_MAX
+from services.gateway.session.limits import IN_FLIGHT_MAX, Rank
 from services.gateway.session.numbers import Numbers
 from services.gateway.session.outlet import Outlet, State
 from services.gateway.session.port import Door, Exchange
@@ -39,7 +39,7 @@ class Intake(Outlet):
             self._numbers.admit(number)
             assert self._origin is not None
             packed = pack_command(seat_command(self._origin, command))
-            exchange.submit(self._table, packed, _CommandReceipt(self, number))
+            exchange.submit(self._table, packed, _CommandReceipt(self, number), Rank.TRADING)
         except Refused as refused:
             self._refuse(number, refused)
             return
@@ -121,6 +121,8 @@ class _CommandReceipt:
     """Carries what became of appending one command back to its stream."""
 
     __slots__ = ("_intake", "_number")
+
+    answer_due = True
 
     def __init__(self, intake: Intake, number: int) -> None:
         self._intake = intake

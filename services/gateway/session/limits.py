@@ -1,5 +1,7 @@
 """Every limit of a session, with its reason, and the profiles that differ in them."""
 
+from collections.abc import Mapping
+from enum import IntEnum
 from typing import Final
 
 from engine.value import value
@@ -30,6 +32,23 @@ EPOCH_BYTES: Final = 16
 
 assert OVERFLOW_WINDOW_S > SLOW_READER_S
 assert HEARTBEAT_S > ATTACH_TIMEOUT_S
+
+
+class Rank(IntEnum):
+    """What is let through first where not everything can be."""
+
+    FIRST = 1
+    """Leaving, coming back, an operator's acts: they make things better."""
+    TRADING = 2
+    OPENING = 3
+    """New tables: more of what there is too much of already."""
+
+
+SHED_AFTER_S: Final[Mapping[Rank, float]] = {
+    Rank.TRADING: 0.5,  # a player's patience with a click
+    Rank.OPENING: 0.25,  # so that games in play are the last to notice
+}
+"""How long the oldest command may be unread while more of this rank are still let in."""
 
 
 @value

@@ -8,7 +8,7 @@ from engine.rejections import Rejection
 from services.gateway.errors import Refused
 from services.gateway.identity.attachments import Attachment
 from services.gateway.observer import Observer
-from services.gateway.session.limits import Profile
+from services.gateway.session.limits import Profile, Rank
 from services.gateway.session.roles import Caller, SeatClaim
 from services.gateway.wire import Turn
 from services.log.port import LogError
@@ -29,6 +29,10 @@ class Door(Protocol):
 
 class Receipt(Protocol):
     """Told once what became of appending a command to the log."""
+
+    @property
+    def answer_due(self) -> bool:
+        """Whether the table says something to every such command."""
 
     def landed(self, error: LogError | None) -> None: ...
 
@@ -120,8 +124,10 @@ class Exchange(Protocol):
 
     def replay(self, table: str, seq: int, head_seq: int) -> list[Record] | None: ...
 
-    def submit(self, table: str, command: bytes, receipt: Receipt | None) -> None:
-        """Append a packed command. Raises `Refused` where the table cannot be reached."""
+    def submit(self, table: str, command: bytes, receipt: Receipt, rank: Rank) -> None:
+        """Append a packed command. Raises `Refused` where the table cannot be reached, or has too
+        much to do for a command of this rank.
+        """
 
     def detach(self, table: str, seat: int, attach: int) -> None:
         """Tell the table that a stream is gone."""
