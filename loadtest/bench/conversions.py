@@ -20,7 +20,7 @@ from engine.cards import LANE_BITS, ONE
 from engine.value import value
 from loadtest.bench._table import BenchSeat, BenchTable
 from services.gateway import appender, feed, hub, wire
-from services.gateway.session import core
+from services.gateway.session import intake
 from services.matcher import shard, turn
 
 ACTIONS: Final = 200
@@ -41,7 +41,7 @@ class Place:
 
 
 PLACES: Final = (
-    Place("command: values to packed", core, "pack_command", "1"),
+    Place("command: values to packed", intake, "pack_command", "1"),
     Place(
         "entry: packed commands to bytes",
         appender,
