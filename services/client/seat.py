@@ -9,7 +9,7 @@ from typing import Self
 from pit.v1 import play_pb2, table_pb2
 
 from services.client.errors import ClientError, Left
-from services.client.happenings import Happening, Outcome, Settled, Started, WasReset
+from services.client.happenings import Happened, Happening, Outcome, Settled, Started, WasReset
 from services.client.stream import SeatStream
 from services.client.view import NOBODY, TableView
 
@@ -25,6 +25,7 @@ class SeatSession:
         self._queue: asyncio.Queue[Happening | None] = asyncio.Queue()
         self._outcomes: dict[int, asyncio.Future[Outcome]] = {}
         self._attached = asyncio.Event()
+        self._muted: set[tuple[int, str]] = set()
         self._task: asyncio.Task[ClientError] | None = None
         self.end: ClientError | None = None
         """Why the seat's life here is over: `Superseded`, `Refused`, `SignedOut`, `Left`."""
@@ -71,6 +72,20 @@ class SeatSession:
     def connected(self) -> bool:
         """Whether the seat is attached now. While it is not, the stream comes back by itself."""
         return self._stream.protocol.attached
+
+    # ------------------------------------------------------------------ calls of others
+
+    def mute(self, seat: int) -> None:
+        """Hand over no more calls of who sits there now. The exchange sends them all the same:
+        every viewer of a table gets the same numbers without a gap."""
+        self._muted.add((seat, self.view.seats[seat].person))
+
+    def unmute(self, seat: int) -> None:
+        self._muted = {each for each in self._muted if each[0] != seat}
+
+    def muted(self, seat: int) -> bool:
+        """Whether who sits there now is muted: another person in the seat is not."""
+        return (seat, self.view.seats[seat].person) in self._muted
 
     # ------------------------------------------------------------------ acts
 
@@ -135,4 +150,11 @@ class SeatSession:
             return
         if isinstance(happening, Started | WasReset):
             self._attached.set()
-        self._queue.put_nowait(happening)
+        if not self._is_muted_call(happening):
+            self._queue.put_nowait(happening)
+
+    def _is_muted_call(self, happening: Happening) -> bool:
+        if not self._muted or not isinstance(happening, Happened):
+            return False
+        event = happening.event
+        return event.HasField("called") and self.muted(event.called.seat)

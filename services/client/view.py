@@ -5,6 +5,7 @@ events in their gap-free order and changes what they say.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from pit.v1 import table_pb2
 
@@ -64,6 +65,21 @@ class SeatView:
         self.offer_ends_at_us = 0
 
 
+class Told:
+    """What was said at the table since the view began. A snapshot does not say it again."""
+
+    __slots__ = ("announcement", "places", "void_reason")
+
+    def __init__(self) -> None:
+        self.places: tuple[int, ...] = ()
+        """By seat, 1 for the winner, 0 for a seat that does not play; empty before the game's
+        end. A correction of the score may change them."""
+        self.void_reason = ""
+        """Why an operator voided the last round; empty where it was not voided by one."""
+        self.announcement: table_pb2.Announcement | None = None
+        """The newest one."""
+
+
 class TableView:
     """The table, and the own hand as packed counts (`engine.cards`)."""
 
@@ -73,6 +89,8 @@ class TableView:
         "dealer",
         "deck",
         "display_name",
+        "frozen_at_us",
+        "frozen_reason",
         "hand",
         "name",
         "next_deal_at_us",
@@ -88,6 +106,7 @@ class TableView:
         "seats",
         "seq",
         "suits",
+        "told",
     )
 
     def __init__(self, snapshot: table_pb2.Snapshot) -> None:
@@ -107,11 +126,19 @@ class TableView:
         self.opens_at_us = snapshot.opens_at_us
         self.round_ends_at_us = snapshot.round_ends_at_us
         self.next_deal_at_us = snapshot.next_deal_at_us
+        self.frozen_at_us = snapshot.frozen_at_us
+        """Since when the table's time stands still, 0 while it goes on. See `remaining_us`."""
+        self.frozen_reason = snapshot.frozen_reason
         self.seat = snapshot.seat if snapshot.HasField("seat") else NOBODY
         self.hand = self.deck.pack(snapshot.hand)
         """Own cards, those in the own open offer included."""
         self.offer_lot = self.deck.pack(snapshot.offer_lot)
         self.bell_locked_until_us = snapshot.bell_locked_until_us
+        self.told = Told()
+
+    def remaining_us(self, deadline_us: int, log_us: int) -> int:
+        """What remains of a deadline of this table: it stands still while the table is frozen."""
+        return max(0, deadline_us - (self.frozen_at_us or log_us))
 
     def apply(
         self,
@@ -133,20 +160,22 @@ class TableView:
     def _seat_taken(self, event: table_pb2.SeatTaken, *_: object) -> None:
         seat = self.seats[event.seat]
         seat.person, seat.display_name = event.person, event.display_name
-        seat.bot = seat.bot_wanted = False
-        seat.away_until_us = 0
 
     def _seat_left(self, event: table_pb2.SeatLeft, *_: object) -> None:
         seat = self.seats[event.seat]
         seat.person = seat.display_name = ""
         seat.away_until_us = 0
-        seat.end_offer()
+        if not seat.bot:
+            seat.ready.clear()
 
     def _owner_changed(self, event: table_pb2.OwnerChanged, *_: object) -> None:
         self.owner = event.person
 
     def _seat_away(self, event: table_pb2.SeatAway, *_: object) -> None:
-        self.seats[event.seat].away_until_us = event.until_us
+        seat = self.seats[event.seat]
+        seat.away_until_us = event.until_us
+        if not seat.bot:
+            seat.ready.clear()
 
     def _seat_back(self, event: table_pb2.SeatBack, *_: object) -> None:
         seat = self.seats[event.seat]
@@ -154,14 +183,18 @@ class TableView:
         seat.bot = seat.bot_wanted = False
 
     def _bot_wanted(self, event: table_pb2.BotWanted, *_: object) -> None:
-        self.seats[event.seat].bot_wanted = True
+        seat = self.seats[event.seat]
+        seat.bot, seat.bot_wanted = False, True
+        seat.away_until_us = 0
 
     def _bot_seated(self, event: table_pb2.BotSeated, *_: object) -> None:
         seat = self.seats[event.seat]
         seat.bot, seat.bot_wanted = True, False
 
     def _seat_forfeited(self, event: table_pb2.SeatForfeited, *_: object) -> None:
-        self.seats[event.seat].forfeited = True
+        seat = self.seats[event.seat]
+        seat.forfeited = True
+        seat.away_until_us = 0
 
     def _seats_dropped(self, event: table_pb2.SeatsDropped, *_: object) -> None:
         for seat in event.seats:
@@ -178,11 +211,12 @@ class TableView:
 
     def _dealt(self, event: table_pb2.Dealt, received: table_pb2.Cards, *_: object) -> None:
         self.phase = table_pb2.PHASE_SORTING
+        self.told.void_reason = ""
         self.round = event.round
         self.dealer = event.dealer
         self.suits = self.deck.lanes(event.suits)
         self.opens_at_us = event.opens_at_us
-        self.next_deal_at_us = 0
+        self.round_ends_at_us = self.next_deal_at_us = 0
         self.bell_locked_until_us = 0
         self.hand = self.deck.pack(received)
         self._clear_offers()
@@ -226,23 +260,51 @@ class TableView:
         if event.seat == self.seat:
             self.bell_locked_until_us = event.locked_until_us
 
+    def _round_void(self, event: table_pb2.RoundVoid, *_: object) -> None:
+        self.told.void_reason = event.reason
+        self._round_over(event)
+
     def _round_over(self, event: table_pb2.RoundScored | table_pb2.RoundVoid, *_: object) -> None:
         self.phase = table_pb2.PHASE_BETWEEN
         self.round_ends_at_us = 0
         self._set_scores(event.totals)
         self._clear_offers()
+        for seat in self.seats:
+            seat.ready.clear()
 
     def _game_ended(self, event: table_pb2.GameEnded, *_: object) -> None:
         self.phase = table_pb2.PHASE_ENDED
         self.opens_at_us = self.round_ends_at_us = self.next_deal_at_us = 0
+        self.told.places = tuple(event.places)
         self._set_scores(event.totals)
         self._clear_offers()
+        for seat in self.seats:
+            seat.away_until_us = 0
+            seat.bot_wanted = False
 
     def _table_closed(self, *_: object) -> None:
         self.phase = table_pb2.PHASE_CLOSED
+        self.frozen_at_us, self.frozen_reason = 0, ""
+
+    # ------------------------------------------------------------------ an operator's acts
+
+    def _frozen(self, event: table_pb2.Frozen, *_: object) -> None:
+        self.frozen_at_us, self.frozen_reason = event.at_us, event.reason
+
+    def _resumed(self, event: table_pb2.Resumed, *_: object) -> None:
+        """All that waits goes on as if no time had passed."""
+        self.frozen_at_us, self.frozen_reason = 0, ""
+        _later(self, _TABLE_TIMES, event.frozen_us)
+        for seat in self.seats:
+            _later(seat, _SEAT_TIMES, event.frozen_us)
 
     def _score_adjusted(self, event: table_pb2.ScoreAdjusted, *_: object) -> None:
         self._set_scores(event.totals)
+        if event.places:
+            self.told.places = tuple(event.places)
+
+    def _announcement(self, event: table_pb2.Announcement, *_: object) -> None:
+        self.told.announcement = event
 
     def _set_scores(self, totals: Sequence[int]) -> None:
         for seat, total in zip(self.seats, totals, strict=False):
@@ -252,6 +314,19 @@ class TableView:
         self.offer_lot = NO_CARDS
         for seat in self.seats:
             seat.end_offer()
+
+
+_TABLE_TIMES: Final = (
+    "opens_at_us", "round_ends_at_us", "next_deal_at_us", "bell_locked_until_us",
+)  # fmt: skip
+_SEAT_TIMES: Final = ("away_until_us", "offer_ends_at_us")
+"""Log times; 0 in them is no time."""
+
+
+def _later(thing: TableView | SeatView, times: tuple[str, ...], by_us: int) -> None:
+    for name in times:
+        if at_us := getattr(thing, name):
+            setattr(thing, name, at_us + by_us)
 
 
 _CHANGES: dict[str, Callable[..., None]] = {
@@ -273,8 +348,11 @@ _CHANGES: dict[str, Callable[..., None]] = {
     "traded": TableView._traded,
     "bell_refused": TableView._bell_refused,
     "round_scored": TableView._round_over,
-    "round_void": TableView._round_over,
+    "round_void": TableView._round_void,
     "game_ended": TableView._game_ended,
     "table_closed": TableView._table_closed,
     "score_adjusted": TableView._score_adjusted,
+    "frozen": TableView._frozen,
+    "resumed": TableView._resumed,
+    "announcement": TableView._announcement,
 }

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 from google.rpc import code_pb2
 from grpc import StatusCode
-from pit.v1 import lobby_pb2, play_pb2
+from pit.v1 import lobby_pb2, play_pb2, table_pb2
 
 from engine.cards import ONE
 from services.client import stream as stream_module
@@ -69,6 +69,28 @@ async def test_events_come_in_order_and_the_view_has_them(
     assert [seat.offer_size for seat in session.view.seats] == [0, 2, 3, 0]
     await session.__aexit__()
     await in_time(stream.ended.wait())
+
+
+async def test_calls_of_a_muted_person_are_not_handed_over(
+    exchange: Exchange, gateway: StubGateway
+) -> None:
+    session, stream = await sit_down(exchange, gateway)
+    session.mute(1)
+    for seq, seat in ((11, 1), (12, 2)):
+        called = table_pb2.Called(seat=seat, phrase=table_pb2.PHRASE_HURRY)
+        await stream.send(event(table_pb2.Event(called=called), seq=seq))
+    heard = await in_time(anext(session))
+    assert heard.event.called.seat == 2  # type: ignore[union-attr]
+    assert session.view.seq == 12
+    taken = table_pb2.SeatTaken(seat=1, person="people/another")
+    await stream.send(event(table_pb2.Event(seat_taken=taken), seq=13))
+    called = table_pb2.Called(seat=1, phrase=table_pb2.PHRASE_HURRY)
+    await stream.send(event(table_pb2.Event(called=called), seq=14))
+    assert [(await in_time(anext(session))).event.seq for _ in range(2)] == [13, 14]  # type: ignore[union-attr]
+    session.mute(1)
+    session.unmute(1)
+    assert not session.muted(1)
+    await session.__aexit__()
 
 
 async def test_the_stream_carries_token_and_client(

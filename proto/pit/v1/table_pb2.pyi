@@ -1674,17 +1674,23 @@ class Frozen(_message.Message):
 
     REASON_FIELD_NUMBER: _builtins.int
     OPERATOR_FIELD_NUMBER: _builtins.int
+    AT_US_FIELD_NUMBER: _builtins.int
     reason: _builtins.str
     operator: _builtins.str
+    at_us: _builtins.int
+    """Since when the table's time stands still, log time: what remains of a deadline is what it is
+    later than this.
+    """
     def __init__(
         self,
         *,
         reason: _builtins.str = ...,
         operator: _builtins.str = ...,
+        at_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["operator", b"operator", "reason", b"reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_us", b"at_us", "operator", b"operator", "reason", b"reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -201,7 +201,9 @@ def _invite_rotated(
 
 
 def _frozen(event: events.Frozen, deck: Deck, names: Names) -> table_pb2.Frozen:
-    return table_pb2.Frozen(reason=event.reason, operator=event.operator)
+    return table_pb2.Frozen(
+        reason=event.reason, operator=event.operator, at_us=event.at_ms * US_PER_MS
+    )
 
 
 def _thawed(event: events.Thawed, deck: Deck, names: Names) -> table_pb2.Resumed:
