@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from pit.v1 import play_pb2
-
 from engine import events
 from engine.commands import NOBODY
 from engine.events import Answered, Event, Record
@@ -13,7 +11,8 @@ from engine.rejections import Rejection
 from engine.view import view
 from services.gateway import wire
 from services.gateway.convert.cards import Deck, deck_of
-from services.gateway.convert.events import HAS_OWN_PART, concerned, event_message, own_part
+from services.gateway.convert.events import concerned
+from services.gateway.convert.serialised import own_bytes, public_bytes
 from services.gateway.errors import Refusal, Refused
 from services.gateway.session.limits import IN_FLIGHT_MAX
 from services.gateway.session.port import Viewer
@@ -130,16 +129,16 @@ class TableFeed:
     def _pass_on(self, event: Event, seq: int) -> None:
         public = self._public(event, seq)
         shared = wire.item(public)
-        private = type(event) in HAS_OWN_PART
+        parties = concerned(event)
         for viewer in tuple(self._viewers):
             number = viewer.own_number(seq)
-            own = self._own(event, viewer.seat) if private else None
-            if number:
-                if type(event) is events.Traded and viewer.effect_since_s:
-                    self._traded(viewer.effect_since_s)
-                own = own or play_pb2.Own()
-                own.number = number
-            viewer.put_event(shared if own is None else wire.item(public, wire.own_field(own)))
+            own = self._own(event, viewer.seat) if viewer.seat in parties else None
+            if number and type(event) is events.Traded and viewer.effect_since_s:
+                self._traded(viewer.effect_since_s)
+            if number or own is not None:
+                viewer.put_event(wire.item(public, wire.own_field(number, own)))
+            else:
+                viewer.put_event(shared)
         if type(event) in _LAST_EVENTS:
             self._end_streams(event)
 
@@ -159,13 +158,11 @@ class TableFeed:
         """The part shared by all, as the field of an item: built from the spectator's view."""
         if type(event) is events.TableOpened:
             self._deck = deck_of(event.rules)
-        message = event_message(view(event, NOBODY), seq, self._known_deck(), self._names)
-        return wire.public_field(play_pb2.PublicItem(event=message).SerializeToString())
+        told = public_bytes(view(event, NOBODY), seq, self._known_deck(), self._names)
+        return wire.public_field(told)
 
-    def _own(self, event: Event, seat: int) -> play_pb2.Own | None:
-        if not concerned(event, seat):
-            return None
-        return own_part(view(event, seat), seat, self._known_deck())
+    def _own(self, event: Event, seat: int) -> bytes | None:
+        return own_bytes(view(event, seat), seat, self._known_deck())
 
     def _known_deck(self) -> Deck:
         """Every viewer came by an `Attached` or saw the table opened: both tell the deck."""
@@ -190,13 +187,10 @@ class TableFeed:
                 continue
             if after_seq < seq <= up_to_seq:
                 event: Event = item  # type: ignore[assignment]
-                own = self._own(event, viewer.seat) if type(event) in HAS_OWN_PART else None
-                if seq in numbers:
-                    own = own or play_pb2.Own()
-                    own.number = numbers[seq]
+                own = self._own(event, viewer.seat) if viewer.seat in concerned(event) else None
                 fields = [self._public(event, seq)]
-                if own is not None:
-                    fields.append(wire.own_field(own))
+                if seq in numbers or own is not None:
+                    fields.append(wire.own_field(numbers.get(seq, 0), own))
                 found.append(wire.item(*fields))
             seq += 1
         return found

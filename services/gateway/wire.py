@@ -22,6 +22,8 @@ _EPOCH: Final = b"\x12"
 _LOG_US: Final = b"\x18"
 _ITEM: Final = b"\x22"
 _PUBLIC: Final = b"\x0a"
+_EVENT: Final = b"\x0a"
+_NUMBER: Final = b"\x08"
 _OWN: Final = b"\x12"
 
 _CACHED_MAX: Final = 1 << 14
@@ -45,8 +47,9 @@ def varint(number: int) -> bytes:
 
 
 def public_field(event: bytes) -> bytes:
-    """A serialised `PublicItem` as the field of an item."""
-    return _PUBLIC + varint(len(event)) + event
+    """A serialised `Event` as the field of an item: within a `PublicItem`, as bytes."""
+    shared = _EVENT + varint(len(event)) + event
+    return _PUBLIC + varint(len(shared)) + shared
 
 
 def item(*fields: bytes) -> bytes:
@@ -55,9 +58,10 @@ def item(*fields: bytes) -> bytes:
     return _ITEM + varint(len(body)) + body
 
 
-def own_field(own: play_pb2.Own) -> bytes:
-    """The private part as the field of an item."""
-    data = own.SerializeToString()
+def own_field(number: int, own: bytes | None) -> bytes:
+    """The private part as the field of an item: the number of the reader's own command, 0 for
+    none, and a serialised `Own` without it, `None` for none."""
+    data = (_NUMBER + varint(number) if number else b"") + (own or b"")
     return _OWN + varint(len(data)) + data
 
 

@@ -73,14 +73,12 @@ def everything(event: events.Event, viewer: int) -> events.Event:
     return event
 
 
-def seed_in_commitment(
-    convert: Callable[..., table_pb2.Event],
-) -> Callable[..., table_pb2.Event]:
-    def leaking(event: events.Event, *rest: Any) -> table_pb2.Event:
-        message = convert(event, *rest)
+def seed_in_commitment(convert: Callable[..., bytes]) -> Callable[..., bytes]:
+    def leaking(event: events.Event, *rest: Any) -> bytes:
+        message = table_pb2.Event.FromString(convert(event, *rest))
         if type(event) is events.Committed and event.seed:
             message.committed.commitment += event.seed[:PIECE]
-        return message
+        return message.SerializeToString()
 
     return leaking
 
@@ -88,29 +86,29 @@ def seed_in_commitment(
 PIECE = 8
 
 
-def lot_for_all(own_part: Callable[..., play_pb2.Own | None]) -> Callable[..., Any]:
+def lot_for_all(own_bytes: Callable[..., bytes | None]) -> Callable[..., Any]:
     """The lot of an offer told to everybody."""
 
-    def leaking(event: events.Event, seat: int, deck: Any) -> play_pb2.Own | None:
+    def leaking(event: events.Event, seat: int, deck: Any) -> bytes | None:
         if type(event) is events.OfferOpened and event.lot is not None:
-            return play_pb2.Own(received=deck.cards(event.lot))
-        return own_part(event, seat, deck)
+            return play_pb2.Own(received=deck.cards(event.lot)).SerializeToString()
+        return own_bytes(event, seat, deck)
 
     return leaking
 
 
-def everybody(event: events.Event, seat: int) -> bool:
+def everybody(event: events.Event) -> range:
     """Nobody is left out."""
-    return seat != NOBODY
+    return range(8)
 
 
-def trade_for_all(own_part: Callable[..., play_pb2.Own | None]) -> Callable[..., Any]:
+def trade_for_all(own_bytes: Callable[..., bytes | None]) -> Callable[..., Any]:
     """The cards of a trade told to everybody."""
 
-    def leaking(event: events.Event, seat: int, deck: Any) -> play_pb2.Own | None:
+    def leaking(event: events.Event, seat: int, deck: Any) -> bytes | None:
         if type(event) is events.Traded and seat not in (event.seat, event.partner):
-            return play_pb2.Own(received=deck.cards(event.received or 0))
-        return own_part(event, seat, deck)
+            return play_pb2.Own(received=deck.cards(event.received or 0)).SerializeToString()
+        return own_bytes(event, seat, deck)
 
     return leaking
 
@@ -127,15 +125,15 @@ def neighbours_hand(view: Any, names: Any) -> table_pb2.Snapshot:
 async def test_a_planted_leak_is_found(leak: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed, "concerned", everybody)
     if leak == "seed":
-        monkeypatch.setattr(feed, "event_message", seed_in_commitment(feed.event_message))
+        monkeypatch.setattr(feed, "public_bytes", seed_in_commitment(feed.public_bytes))
         monkeypatch.setattr(feed, "view", everything)
     elif leak == "lot":
-        monkeypatch.setattr(feed, "own_part", lot_for_all(feed.own_part))
+        monkeypatch.setattr(feed, "own_bytes", lot_for_all(feed.own_bytes))
         monkeypatch.setattr(feed, "view", everything)
     elif leak == "snapshot":
         monkeypatch.setattr(greeting, "snapshot_message", neighbours_hand)
     else:
-        monkeypatch.setattr(feed, "own_part", trade_for_all(feed.own_part))
+        monkeypatch.setattr(feed, "own_bytes", trade_for_all(feed.own_bytes))
         monkeypatch.setattr(feed, "view", everything)
     with pytest.raises(Leak):
         await listen_to(1, at_once=1, seed=3)

@@ -440,7 +440,7 @@ async def test_an_event_that_cannot_be_told_stops_its_table_and_no_other(
             raise RuntimeError
 
         with monkeypatch.context() as patch:
-            patch.setattr(feed, "event_message", broken)
+            patch.setattr(feed, "public_bytes", broken)
             one.submit(offer(one, 1))
             await front.settle()
         assert one.door.end_reason == two.door.end_reason == "TABLE_STOPPED"

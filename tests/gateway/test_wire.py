@@ -7,24 +7,35 @@ from pit.v1 import play_pb2, table_pb2
 from services.gateway import wire
 
 times = some.integers(0, 2**62)
-parts = some.lists(some.tuples(some.binary(max_size=20_000), some.integers(0, 2**31)), max_size=4)
+parts = some.lists(some.tuples(some.text(max_size=20_000), some.integers(0, 2**31)), max_size=4)
 
 
 @given(times, some.binary(max_size=16), times, parts)
 def test_a_batch_is_what_protobuf_writes(
-    sent_us: int, epoch: bytes, log_us: int, told: list[tuple[bytes, int]]
+    sent_us: int, epoch: bytes, log_us: int, told: list[tuple[str, int]]
 ) -> None:
     batch = play_pb2.Batch(sent_us=sent_us)
     table = batch.tables.add(epoch=epoch, log_us=log_us)
     items = []
-    for public, number in told:
-        own = play_pb2.Own(number=number, received=table_pb2.Cards(bull=True))
-        if number % 2:
-            table.items.add(public=public, own=own)
-            items.append(wire.item(wire.public_field(public), wire.own_field(own)))
-        else:
-            table.items.add(public=public)
-            items.append(wire.item(wire.public_field(public)))
+    for text, number in told:
+        cards = play_pb2.Own(received=table_pb2.Cards(bull=True))
+        event = table_pb2.Event(seq=number, announcement=table_pb2.Announcement(text=text))
+        public = play_pb2.PublicItem(event=event).SerializeToString()
+        fields = [wire.public_field(event.SerializeToString())]
+        match number % 4:
+            case 0:
+                table.items.add(public=public)
+            case 1:
+                table.items.add(public=public, own=play_pb2.Own(number=number))
+                fields.append(wire.own_field(number, None))
+            case 2:
+                table.items.add(public=public, own=cards)
+                fields.append(wire.own_field(0, cards.SerializeToString()))
+            case 3:
+                own = play_pb2.Own(number=number, received=cards.received)
+                table.items.add(public=public, own=own)
+                fields.append(wire.own_field(number, cards.SerializeToString()))
+        items.append(wire.item(*fields))
         pong = play_pb2.Item(pong=play_pb2.Pong(client_us=number))
         table.items.append(pong)
         items.append(wire.other_item(pong))

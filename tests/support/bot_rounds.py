@@ -32,7 +32,7 @@ from services.bots.player import Player
 from services.client.happenings import Happened
 from services.client.view import TableView
 from services.gateway.convert.cards import deck_of
-from services.gateway.convert.events import HAS_OWN_PART, event_message, own_part
+from services.gateway.convert.events import concerned, event_message, own_part
 from services.gateway.convert.tables import snapshot_message
 
 START_MS = 1_000_000
@@ -143,7 +143,7 @@ class BotTable:
         message = event_message(view(event, NOBODY), self.table.seq, self._deck, {})
         for seat, seen in self.views.items():
             received = given = NO_CARDS
-            if type(event) in HAS_OWN_PART:
+            if seat in concerned(event):
                 own = own_part(view(event, seat), seat, self._deck)
                 if own is not None:
                     received, given = own.received, own.given

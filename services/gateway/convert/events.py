@@ -5,7 +5,7 @@ may not know is not there to be sent. `event_message` is given the spectator's v
 shared by everybody. `own_part` is given one seat's view.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from pit.v1 import play_pb2, table_pb2
@@ -270,23 +270,17 @@ def event_message(event: Event, seq: int, deck: Deck, names: Names) -> table_pb2
     return table_pb2.Event(seq=seq, **{kind: convert(event, deck, names)})
 
 
-HAS_OWN_PART: Final[frozenset[type[Event]]] = frozenset(
-    {events.Dealt, events.OfferOpened, events.Traded}
-)
-"""Events of which a seat may know more than a spectator."""
-
-
-def concerned(event: Event, seat: int) -> bool:
-    """Whether `seat` may know more of it than a spectator: others need not be asked about."""
+def concerned(event: Event) -> Sequence[int]:
+    """Seats that may know more of it than a spectator: others need not be asked about."""
     match event:
         case events.Traded(seat=owner, partner=partner):
-            return seat in {owner, partner}
+            return (owner, partner)
         case events.OfferOpened(seat=owner):
-            return seat == owner
+            return (owner,)
         case events.Dealt(hands=hands):
-            return 0 <= seat < len(hands)
+            return range(len(hands))
         case _:
-            return False
+            return ()
 
 
 def own_part(event: Event, seat: int, deck: Deck) -> play_pb2.Own | None:

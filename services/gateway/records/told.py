@@ -83,7 +83,7 @@ def tell(game: Game, person: str, after_seq: int, count: int) -> Told:
         if seq <= after_seq:
             continue
         if len(told.seen) < count:
-            own_seat = next((seat for seat in held if concerned(event, seat)), NOBODY)
+            own_seat = next((seat for seat in concerned(event) if seat in held), NOBODY)
             told.seen.append(Seen(seq, now_ms, event, own_seat))
         else:
             told.more = True
