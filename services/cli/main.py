@@ -115,6 +115,79 @@ def play(
     )
 
 
+@app.command()
+def load(
+    *,
+    target: Annotated[str, typer.Option(help="HOST:PORT of a gateway.")] = "",
+    local: Annotated[
+        bool, typer.Option("--local", help="Start an exchange, without bots.")
+    ] = False,
+    rules: Annotated[str, typer.Option(help="Preset of the tables' rules.")] = "blitz",
+    switch: Annotated[
+        list[str], typer.Option(help="NAME=VALUE over the preset, such as idle_s=60.")
+    ] = [],  # noqa: B006 (typer copies it)
+    tables: Annotated[int, typer.Option(min=1, help="Tables kept in play.")] = 20,
+    seats: Annotated[int, typer.Option(min=3, max=8, help="Seats a table.")] = 4,
+    rate: Annotated[float, typer.Option(min=0, help="Actions a second, planned.")] = 0,
+    think_time: Annotated[str, typer.Option(help="No plan: each seat thinks so long.")] = "",
+    stages: Annotated[str, typer.Option(help="TIME:RATE,... such as 30s:500,2m:2000.")] = "",
+    warmup: Annotated[str, typer.Option(help="Played, but not measured.")] = "5s",
+    duration: Annotated[str, typer.Option(help="Measured.")] = "30s",
+    seed: Annotated[int, typer.Option(help="Of the plan.")] = 1,
+    scenario: Annotated[
+        str,
+        typer.Option(
+            help="steady, ramp, spike, opening-bell, churn, slow-readers, gateway-kill, "
+            "matcher-kill."
+        ),
+    ] = "steady",
+    slo: Annotated[list[str], typer.Option(help="Gate such as 'trade:p99<50ms'.")] = [],  # noqa: B006
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes of the generator.")] = 1,
+    streams_per_connection: Annotated[int, typer.Option(min=1, max=100)] = 50,
+    client: Annotated[Literal["lean", "grpcio"], typer.Option(help="Of the streams.")] = "lean",
+    sign_ins: Annotated[
+        Literal["shared", "each"], typer.Option(help="One a seat number, or one each seat.")
+    ] = "shared",
+    out: Annotated[Path | None, typer.Option(help="Write the result as JSON.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a report with plots.")] = None,
+    hdr: Annotated[Path | None, typer.Option(help="Write histograms as an .hdr log.")] = None,
+    compare: Annotated[Path | None, typer.Option(help="An earlier --out to compare with.")] = None,
+    max_regress: Annotated[str, typer.Option(help="Worse than that by more fails.")] = "10%",
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Load an exchange as thousands of tables would, and measure it from outside."""
+    from services.cli.load import load as run_load
+
+    raise typer.Exit(
+        run_load(
+            target=target,
+            local=local,
+            rules=rules,
+            switches=switch,
+            tables=tables,
+            seats=seats,
+            rate=rate,
+            think_time=think_time,
+            stages=stages,
+            warmup=warmup,
+            duration=duration,
+            seed=seed,
+            scenario=scenario,
+            slos=slo,
+            workers=workers,
+            streams_per_connection=streams_per_connection,
+            client=client,
+            sign_ins=sign_ins,
+            out=out,
+            html=html,
+            hdr=hdr,
+            compare=compare,
+            max_regress=max_regress,
+            as_json=json,
+        )
+    )
+
+
 @serve_app.command("matcher")
 def serve_matcher(with_parent: ParentOption = 0) -> None:
     """Own shards: decide commands, write events."""

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from pit.v1 import table_pb2
 
-from engine.cards import BEAR, BULL, ONE, SUITS_MAX, counts
+from engine.cards import BEAR, BULL, ONE, SUITS_MAX, counts, holds
 
 Commodities = tuple[table_pb2.Commodity.ValueType, ...]
 
@@ -32,6 +32,11 @@ class Deck:
         if cards.bear:
             packed += ONE[BEAR]
         return packed
+
+    @staticmethod
+    def holds(hand: int, lot: int) -> bool:
+        """Whether every card of `lot` is in `hand`, both packed."""
+        return holds(hand, lot)
 
     def lot(self, packed: int) -> table_pb2.Lot:
         """The message that offers these cards."""

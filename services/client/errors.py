@@ -1,5 +1,7 @@
 """What can go wrong for good. What helps by waiting is tried again and never gets here."""
 
+from collections.abc import Iterable
+
 from google.rpc import error_details_pb2, status_pb2
 from grpc import StatusCode, aio
 
@@ -32,8 +34,13 @@ class Left(ClientError):
 
 def details_of(error: aio.AioRpcError) -> tuple[str, float]:
     """The reason of a failed call, and for how many seconds the exchange asks us to wait."""
+    return details_in(error.trailing_metadata() or ())
+
+
+def details_in(trailing: Iterable[tuple[str, str | bytes]]) -> tuple[str, float]:
+    """The same, of a call's trailing metadata."""
     reason, wait_s = "", 0.0
-    for key, value in error.trailing_metadata() or ():
+    for key, value in trailing:
         if key != "grpc-status-details-bin" or not isinstance(value, bytes):
             continue
         for detail in status_pb2.Status.FromString(value).details:

@@ -39,6 +39,11 @@ class Child:
                 start_new_session=True,
             )
 
+    @property
+    def pid(self) -> int:
+        """0 before it was started."""
+        return 0 if self._process is None else self._process.pid
+
     def ended(self) -> int | None:
         """Its exit code, `None` while it runs."""
         return None if self._process is None else self._process.poll()

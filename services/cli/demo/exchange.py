@@ -91,6 +91,24 @@ class Exchange:
             if child.ended() is not None:
                 raise child.failure()
 
+    def processes(self) -> dict[str, list[int]]:
+        """Process ids by role, the store's among them if it was started here."""
+        found: dict[str, list[Child | None]] = {
+            "gateway": [self._gateway],
+            "matcher": [*self.matchers.values()],
+            "archiver": [self._archiver],
+        }
+        pids = {role: [child.pid for child in one if child] for role, one in found.items()}
+        return pids | {"store": [self._server.pid] if self._server is not None else []}
+
+    def kill(self, role: str) -> str:
+        """Kill the `gateway` or the first `matcher`, start it again, and give its name."""
+        child = self._gateway if role == "gateway" else next(iter(self.matchers.values()))
+        assert child is not None
+        child.kill()
+        child.start()
+        return child.name
+
     def owners(self) -> dict[int, bytes]:
         """The nonce under which each shard is owned just now."""
         log = RedisOwnerLog(self.url)
@@ -155,6 +173,8 @@ class Exchange:
                 "PIT_BIND": plan.settings.bind,
                 "PIT_METRICS_BIND": plan.settings.metrics_bind,
                 "PIT_PORT_BASE": str(plan.port_base),
+                "PIT_PROFILE": plan.settings.profile,
+                "PIT_NATIVE_DOOR": plan.settings.native_door,
             }
         )
 

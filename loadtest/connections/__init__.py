@@ -1,0 +1,1 @@
+"""How seats reach a gateway: a port, and two ways through it."""

@@ -1,0 +1,185 @@
+"""A run's result as one JSON document; its schema stands in README.md."""
+
+import platform
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final
+
+from loadtest import health, slo
+from loadtest.options import Options
+from loadtest.tally import Tally
+
+SCHEMA: Final = 1
+"""Raised when a key changes its meaning or goes away; keys may be added."""
+PACKAGES: Final = ("pit-exchange", "grpcio", "protobuf", "h2", "hdrhistogram", "uvloop")
+MICROSECONDS: Final = 1_000_000
+
+
+@dataclass(slots=True)
+class Circumstances:
+    """What a result must be read with."""
+
+    command: str
+    """Repeats the run."""
+    began: str
+    """Wall time, ISO 8601."""
+    exchange: str
+    """Where it ran, and on which store."""
+    interrupted: bool = False
+    server_cpu_s: dict[str, float] = field(default_factory=dict)
+    """By role, while it was measured; empty where the exchange was not started here."""
+    server_rss_bytes: dict[str, int] = field(default_factory=dict)
+    kills: list[dict[str, Any]] = field(default_factory=list)
+    ceiling: dict[str, Any] = field(default_factory=dict)
+    """What the generator reaches against a server that does nothing."""
+    control: dict[str, Any] = field(default_factory=dict)
+
+
+def document(options: Options, tally: Tally, around: Circumstances) -> dict[str, Any]:
+    """See README.md."""
+    counts = tally.counts
+    sent, seconds = counts["sent"], options.seconds
+    late_share = counts["late"] / sent if sent else 0.0
+    lag_ms = tally.histograms["loop_lag"].percentile_ms(99)
+    latency_ms = tally.histograms.summaries()
+    errors = tally.errors
+    return {
+        "schema": SCHEMA,
+        "scenario": options.scenario,
+        "tables": options.tables,
+        "seats": options.seats,
+        "seconds": seconds,
+        "rate_target": round(options.rate, 1),
+        "rate_done": round(sent / seconds, 1),
+        "sent": sent,
+        "late_share": round(late_share, 5),
+        "latency_ms": latency_ms,
+        "events_per_message": _ratio(counts["events"], counts["messages"]),
+        "errors": sum(errors.values()),
+        "checks": tally.checks.results(),
+        "slo": slo.judged(options.slos, latency_ms),
+        "generator": {
+            "cpu": round(tally.cpu_cores, 3),
+            "loop_lag_p99_ms": lag_ms,
+            "valid": health.valid(late_share, lag_ms),
+        },
+        "run": _run(options, tally, around, errors),
+    }
+
+
+def _run(
+    options: Options, tally: Tally, around: Circumstances, errors: dict[str, int]
+) -> dict[str, Any]:
+    counts = tally.counts
+    per_action = options.seconds and counts["sent"] / options.seconds
+    return {
+        "command": around.command,
+        "began": around.began,
+        "exchange": around.exchange,
+        "interrupted": around.interrupted,
+        "seed": options.seed,
+        "rules": options.rules,
+        "switches": list(options.switches_text),
+        "open_loop": not options.think_time_s,
+        "warmup_s": options.warmup_s,
+        "client": options.client,
+        "workers": options.workers,
+        "streams_per_connection": options.streams_per_connection,
+        "sign_ins": options.sign_ins,
+        "versions": versions(),
+        "machine": machine(),
+        "service_ms": tally.histograms.service(),
+        "mix": mix(tally),
+        "unplaced": counts["unplaced"],
+        "counts": {
+            name: counts[name]
+            for name in (
+                "messages", "events", "games", "tables_opened", "attaches", "resumes",
+                "streams_ended", "retries", "undone",
+            )
+        },
+        "resets": _named(tally, "reset "),
+        "refused": _named(tally, "refused "),
+        "errors": errors,
+        "checked": dict(tally.checks.checked),
+        "failed": dict(tally.checks.failed),
+        "failures": tally.checks.examples,
+        "generator_cpu_us_per_action": _us(tally.cpu_cores, per_action),
+        "server_cpu_us_per_action": {
+            role: _us(cpu_s / options.seconds, per_action)
+            for role, cpu_s in around.server_cpu_s.items()
+        },
+        "server_rss_bytes": around.server_rss_bytes,
+        "kills": around.kills,
+        "ceiling": around.ceiling,
+        "control": around.control,
+        "over_time": [
+            {
+                "at_s": second.at_s,
+                "sent": second.sent,
+                "events": second.events,
+                "messages": second.messages,
+                "errors": second.errors,
+                "tables_open": second.tables_open,
+                "trade_p50_ms": second.trade_ms(0.5),
+                "trade_p99_ms": second.trade_ms(0.99),
+            }
+            for second in tally.seconds
+        ],
+        "curves": {name: tally.histograms[name].curve() for name in slo.LATENCIES
+                   if tally.histograms[name].count},
+    }  # fmt: skip
+
+
+def mix(tally: Tally) -> dict[str, float]:
+    """What actions came to, as shares of those with an outcome."""
+    done = _named(tally, "done ")
+    done["refused"] = sum(_named(tally, "refused ").values())
+    total = sum(done.values())
+    return {name: round(number / total, 4) for name, number in done.items()} if total else {}
+
+
+def versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "os": platform.platform()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """Processors, their model, memory."""
+    import os  # noqa: PLC0415
+
+    found: dict[str, Any] = {"cpus": os.cpu_count(), "name": platform.node()}
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        found["model"] = next(
+            line.partition(":")[2].strip() for line in lines if line.startswith("model name")
+        )
+        total = next(
+            line for line in Path("/proc/meminfo").read_text().splitlines() if "MemTotal" in line
+        )
+        found["memory_bytes"] = int(total.split()[1]) * 1024
+    except (OSError, StopIteration):
+        found["model"] = platform.processor()
+    return found
+
+
+def _named(tally: Tally, begins: str) -> dict[str, int]:
+    return {
+        name.removeprefix(begins): number
+        for name, number in sorted(tally.counts.items())
+        if name.startswith(begins)
+    }
+
+
+def _ratio(part: int, whole: int) -> float:
+    return round(part / whole, 3) if whole else 0.0
+
+
+def _us(cores: float, per_second: float) -> float:
+    return round(cores * MICROSECONDS / per_second, 1) if per_second else 0.0

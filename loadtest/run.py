@@ -1,0 +1,186 @@
+"""The course of a load test: workers started, tables opened, the plan played, all summed up."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, Final, Protocol
+
+from loadtest.local import LocalExchange
+from loadtest.messages import Done, Go, Opened, Orders, Progress, Report, Stop
+from loadtest.opening import TableWish
+from loadtest.options import KILLS, Options
+from loadtest.results import Circumstances, document
+from loadtest.tally import Tally
+from loadtest.usage import Unreachable
+from loadtest.workers import Workers
+
+LOOK_S: Final = 0.25
+GO_IN_S: Final = 0.5
+"""Every worker has heard the word by then."""
+GOOD, SLO_FAILED, USAGE, UNREACHABLE, LATE, CHECK_FAILED, INTERRUPTED = 0, 99, 2, 3, 4, 5, 130
+
+
+class Watcher(Protocol):
+    """Shows a run while it goes on."""
+
+    def opening(self, tables: int) -> None:
+        """So many tables are open."""
+
+    def playing(self, tally: Tally, at_s: float) -> None:
+        """`at_s` counts from the start of the warm-up."""
+
+    def ending(self) -> None: ...
+
+
+def run(
+    options: Options, command: str, local: LocalExchange | None, watcher: Watcher
+) -> dict[str, Any]:
+    """Play it; the result. Raises `Unreachable`, `WorkerFailed`, and what `local` raises."""
+    target = options.target
+    if local is not None:
+        local.start()
+        target = local.target
+    around = Circumstances(
+        command,
+        datetime.now(UTC).isoformat(timespec="seconds"),
+        local.banner if local is not None else target,
+    )
+    tally = Tally()
+    with Workers(_orders(options, target)) as workers:
+        _Course(options, workers, tally, around, local, watcher).play()
+    return document(options, tally, around)
+
+
+def exit_code(result: dict[str, Any]) -> int:
+    """What the run comes to."""
+    if result["run"]["interrupted"]:
+        return INTERRUPTED
+    if not all(result["checks"].values()):
+        return CHECK_FAILED
+    if not result["generator"]["valid"]:
+        return LATE
+    return GOOD if all(line["pass"] for line in result["slo"]) else SLO_FAILED
+
+
+def _orders(options: Options, target: str) -> Sequence[Orders]:
+    """The tables dealt out to the workers, as evenly as can be."""
+    workers = min(options.workers, options.tables)
+    each, more = divmod(options.tables, workers)
+    tables = [each + (number < more) for number in range(workers)]
+    return [
+        Orders(
+            target,
+            number,
+            TableWish(options.rules, options.switches, options.seats),
+            count,
+            options.stages,
+            count / options.tables,
+            options.think_time_s,
+            options.warmup_s,
+            options.seed,
+            options.scenario,
+            options.client,
+            options.sign_ins,
+            options.streams_per_connection,
+        )
+        for number, count in enumerate(tables)
+    ]
+
+
+class _Course:
+    """One run."""
+
+    def __init__(
+        self,
+        options: Options,
+        workers: Workers,
+        tally: Tally,
+        around: Circumstances,
+        local: LocalExchange | None,
+        watcher: Watcher,
+    ) -> None:
+        self._options = options
+        self._workers = workers
+        self._tally = tally
+        self._around = around
+        self._local = local
+        self._watcher = watcher
+        self._begins_at = float("inf")
+        self._todo: list[tuple[float, Callable[[], None]]] = []
+        """What is to be done at a time of the run."""
+        self._cpu_before: dict[str, float] = {}
+
+    def play(self) -> None:
+        try:
+            self._open()
+            self._begins_at = time.monotonic() + GO_IN_S
+            self._plan()
+            self._workers.tell(Go(self._begins_at))
+            self._hear_until_done()
+        except KeyboardInterrupt:
+            self._around.interrupted = True
+            self._workers.tell(Stop())
+            with suppress(KeyboardInterrupt):
+                self._hear_until_done()
+
+    def _open(self) -> None:
+        opened: dict[int, int] = {}
+        ready = 0
+        while ready < self._workers.left:
+            self._check_local()
+            for worker, message in self._workers.hear(LOOK_S):
+                if isinstance(message, Progress):
+                    opened[worker] = message.tables
+                elif isinstance(message, Opened):
+                    ready += 1
+            self._watcher.opening(sum(opened.values()))
+        if not ready:
+            raise Unreachable("the generator's processes ended before they had opened a table")
+
+    def _plan(self) -> None:
+        options, local = self._options, self._local
+        if local is None:
+            return
+        warm = options.warmup_s
+        self._todo = [(warm, self._note_cpu), (warm + options.seconds, self._note_used)]
+        role = KILLS.get(options.scenario)
+        if role is not None:
+            self._todo.append((warm + options.seconds / 2, lambda: self._kill(local, role)))
+        self._todo.sort(key=lambda one: one[0])
+
+    def _hear_until_done(self) -> None:
+        while self._workers.left:
+            at_s = time.monotonic() - self._begins_at
+            while self._todo and self._todo[0][0] <= at_s:
+                self._todo.pop(0)[1]()
+            for worker, message in self._workers.hear(LOOK_S):
+                if isinstance(message, Report):
+                    self._tally.report(worker, message, time.monotonic() - self._begins_at)
+                elif isinstance(message, Done):
+                    self._tally.done(message)
+            self._check_local()
+            if at_s < self._options.warmup_s + self._options.seconds:
+                self._watcher.playing(self._tally, at_s)
+            else:
+                self._watcher.ending()
+
+    def _check_local(self) -> None:
+        if self._local is not None:
+            self._local.check()
+
+    def _note_cpu(self) -> None:
+        if self._local is not None:
+            self._cpu_before = dict(self._local.cpu_s())
+
+    def _note_used(self) -> None:
+        if self._local is not None:
+            self._around.server_cpu_s = {
+                role: cpu_s - self._cpu_before.get(role, 0.0)
+                for role, cpu_s in self._local.cpu_s().items()
+            }
+            self._around.server_rss_bytes = dict(self._local.rss_bytes())
+
+    def _kill(self, local: LocalExchange, role: str) -> None:
+        at_s = time.monotonic() - self._begins_at
+        self._around.kills.append({"role": role, "name": local.kill(role), "at_s": round(at_s, 2)})

@@ -1,0 +1,97 @@
+"""A result as it is printed at the end: gates first, then percentiles, checks, health."""
+
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+
+from loadtest import health
+from loadtest.checks import CHECKS
+from loadtest.slo import LATENCIES
+
+MEANINGS: Final = {
+    "accepted": "offer to first word of it",
+    "effective": "offer to its effect",
+    "trade": "completing offer to the other side",
+    "fanout_skew": "first to last seat that sees an event",
+    "bell": "bell to the round's result at the last seat",
+    "attach": "stream opened to seat attached",
+    "resume": "stream lost to seat attached again",
+    "deal": "start of a game to a seat's first hand",
+}
+
+
+def show(console: Console, result: dict[str, Any]) -> None:
+    """Print a result."""
+    run, generator = result["run"], result["generator"]
+    for line in result["slo"]:
+        verdict = "[green]pass[/]" if line["pass"] else "[red]FAIL[/]"
+        console.print(f"{verdict}  {line['slo']}  measured {line['measured_ms']:.3f} ms")
+    console.print(_percentiles(result))
+    for name, good in result["checks"].items():
+        verdict = "[green]held[/]" if good else "[red]FAILED[/]"
+        console.print(f"{verdict}  {name}: {CHECKS[name]}", soft_wrap=True)
+    for failure in run["failures"]:
+        console.print(f"        {failure}", style="red", markup=False)
+    target = f" of {result['rate_target']:g}" if run["open_loop"] else ""
+    console.print(
+        f"{result['tables']} tables x {result['seats']} seats, {result['seconds']:g} s: "
+        f"{result['rate_done']:g}{target} actions/s, {result['errors']} errors, "
+        f"{result['events_per_message']:g} events a message"
+    )
+    for name, number in run["errors"].items():
+        console.print(f"        {number} x {name}", style="red", markup=False)
+    console.print("mix: " + ", ".join(f"{name} {part:.1%}" for name, part in run["mix"].items()))
+    _show_generator(console, result, generator)
+    if run["server_cpu_us_per_action"]:
+        each = run["server_cpu_us_per_action"]
+        console.print(
+            "server CPU an action: "
+            + ", ".join(f"{role} {cost:g} us" for role, cost in each.items())
+            + f", together {sum(each.values()):.0f} us"
+        )
+    for kill in run["kills"]:
+        console.print(
+            f"{kill['name']} killed at {kill['at_s']:.1f} s; longest time without a trade "
+            f"afterwards {kill['silent_ms']:.0f} ms"
+        )
+    versions = run["versions"]
+    console.print(
+        f"seed {run['seed']}, pit {versions.get('pit-exchange', '?')}, python "
+        f"{versions['python']}, {run['machine']['cpus']} x {run['machine']['model']}"
+    )
+    console.print(run["exchange"], markup=False, soft_wrap=True)
+    console.print(f"again: {run['command']}", markup=False, soft_wrap=True)
+
+
+def _percentiles(result: dict[str, Any]) -> Table:
+    table = Table(box=None, padding=(0, 1), header_style="bold", expand=True)
+    table.add_column("ms", no_wrap=True)
+    for name in ("p50", "p90", "p99", "p99.9", "max", "count"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("from ... to", style="dim", overflow="ellipsis", no_wrap=True, ratio=1)
+    for name in LATENCIES:
+        line = result["latency_ms"][name]
+        if line["count"]:
+            values = (f"{line[key]:.2f}" for key in ("p50", "p90", "p99", "p999", "max"))
+            table.add_row(name, *values, f"{line['count']:,}", MEANINGS[name])
+        service = result["run"]["service_ms"].get(name)
+        if service and service["count"] and result["run"]["open_loop"]:
+            values = (f"{service[key]:.2f}" for key in ("p50", "p90", "p99", "p999", "max"))
+            table.add_row("  service", *values, "", "from its real sending", style="dim")
+    return table
+
+
+def _show_generator(console: Console, result: dict[str, Any], generator: dict[str, Any]) -> None:
+    run = result["run"]
+    verdict = "[green]valid[/]" if generator["valid"] else "[red]INVALID[/]"
+    console.print(
+        f"{verdict}  generator: {result['late_share']:.2%} of sends late, loop lag p99 "
+        f"{generator['loop_lag_p99_ms']:g} ms, {generator['cpu']:.2f} processors, "
+        f"{run['generator_cpu_us_per_action']:g} us an action ({run['client']}, "
+        f"{run['workers']} workers)"
+    )
+    for problem in health.problems(result["late_share"], generator["loop_lag_p99_ms"]):
+        console.print(f"        {problem}: what it measured says nothing of the exchange")
+    if run["unplaced"]:
+        console.print(f"        {run['unplaced']} actions found no table with its exchange open")

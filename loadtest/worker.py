@@ -1,0 +1,175 @@
+"""One process of the generator: opens its tables, plays the plan, tells what it measured."""
+
+import asyncio
+import gc
+import signal
+import time
+import traceback
+from collections.abc import Coroutine
+from multiprocessing.connection import Connection
+from typing import Any, Final
+
+from loadtest.connections.grpcio import GrpcioConnections
+from loadtest.connections.lean import LeanConnections
+from loadtest.connections.port import Connections
+from loadtest.crowd import Crowd
+from loadtest.messages import Done, Failed, FromWorker, Go, Opened, Orders, Progress, Report, Stop
+from loadtest.opening import Opener, Persons
+from services.client.errors import ClientError
+
+REPORT_S: Final = 0.5
+SETTLE_S: Final = 10.0
+"""How long outcomes and events are waited for at the end: several takeovers."""
+LEAVE_S: Final = 3.0
+POLL_S: Final = 0.05
+GARBAGE: Final = (50_000, 50, 100)
+"""The collector's thresholds: what lives here lives long, and its pauses would be measured."""
+
+
+def work(orders: Orders, pipe: Connection) -> None:
+    """The process's whole life."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who started us tells us to stop
+    try:
+        _run(_Worker(orders, pipe).run())
+    except ClientError as failure:
+        pipe.send(Failed(str(failure), unreachable=True))
+    except TimeoutError:
+        pipe.send(Failed("a table's seats were not attached in time", unreachable=True))
+    except Exception:
+        pipe.send(Failed(traceback.format_exc(), unreachable=False))
+
+
+def _run(main: Coroutine[Any, Any, None]) -> None:
+    try:
+        import uvloop  # noqa: PLC0415 (not there on Windows)
+    except ImportError:
+        asyncio.run(main)
+    else:
+        uvloop.run(main)
+
+
+class _Worker:
+    def __init__(self, orders: Orders, pipe: Connection) -> None:
+        self._orders = orders
+        self._pipe = pipe
+        self._go: asyncio.Future[float]
+        self._stopped = asyncio.Event()
+        self._cpu_s = 0.0
+        self._cpu_seconds = 0.0
+
+    async def run(self) -> None:
+        orders = self._orders
+        loop = asyncio.get_running_loop()
+        self._go = loop.create_future()
+        loop.add_reader(self._pipe.fileno(), self._hear)
+        persons = Persons(
+            orders.target, f"Load {orders.number}", orders.sign_ins, orders.wish.seats
+        )
+        connections = _connections(orders)
+        crowd = Crowd(orders, Opener(persons, orders.wish), connections)
+        try:
+            await persons.sign_in()
+            await self._open(crowd)
+            self._tell(Opened())
+            at = await self._go
+            await self._play(crowd, at)
+            errors = await self._settle(crowd)
+            await self._leave(crowd)
+            self._tell(
+                Done(crowd.samples.take(), crowd.checks, self._cpu_s, self._cpu_seconds, errors)
+            )
+        finally:
+            loop.remove_reader(self._pipe.fileno())
+            await connections.close()
+            await persons.close()
+
+    def _hear(self) -> None:
+        while self._pipe.poll():
+            message = self._pipe.recv()
+            if isinstance(message, Go):
+                if not self._go.done():
+                    self._go.set_result(message.at)
+            elif isinstance(message, Stop):
+                self._stopped.set()
+                if not self._go.done():
+                    self._go.set_result(time.monotonic())
+
+    def _tell(self, message: FromWorker) -> None:
+        self._pipe.send(message)
+
+    async def _open(self, crowd: Crowd) -> None:
+        """Open all tables, a few at a time; the opener holds the rest back."""
+
+        async def open_one(number: int) -> None:
+            if not self._stopped.is_set():
+                await crowd.open(crowd.slots[number])
+
+        pending = {asyncio.create_task(open_one(number)) for number in range(len(crowd.slots))}
+        total = len(pending)
+        try:
+            while pending:
+                done, pending = await asyncio.wait(pending, timeout=REPORT_S)
+                for task in done:
+                    task.result()
+                self._tell(Progress(total - len(pending)))
+        finally:
+            for task in pending:
+                task.cancel()
+
+    async def _play(self, crowd: Crowd, at: float) -> None:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*GARBAGE)
+        orders = self._orders
+        ends_at = at + orders.warmup_s + sum(stage.seconds for stage in orders.stages)
+        crowd.go(at)
+        await self._until(at + orders.warmup_s, crowd)
+        cpu_s, began_at = time.process_time(), time.monotonic()
+        await self._until(ends_at, crowd)
+        self._cpu_s = time.process_time() - cpu_s
+        self._cpu_seconds = time.monotonic() - began_at
+        crowd.stop()
+
+    async def _until(self, at: float, crowd: Crowd) -> None:
+        while not self._stopped.is_set() and (left_s := at - time.monotonic()) > 0:
+            try:
+                async with asyncio.timeout(min(left_s, REPORT_S)):
+                    await self._stopped.wait()
+            except TimeoutError:
+                pass
+            crowd.drop_broken()
+            tables_open = sum(slot.table is not None and slot.table.open for slot in crowd.slots)
+            self._tell(Report(crowd.samples.take(), tables_open))
+
+    async def _settle(self, crowd: Crowd) -> dict[str, int]:
+        """Wait for what is still on its way; what does not come is an error."""
+        until = time.monotonic() + SETTLE_S
+        waiting = [slot for slot in crowd.slots if slot.table is not None and not slot.table.broken]
+        while waiting and time.monotonic() < until:
+            waiting = [
+                slot
+                for slot in waiting
+                if slot.table is not None
+                and (slot.table.unseen() or any(seat.protocol.in_flight for seat in slot.seats))
+            ]
+            await asyncio.sleep(POLL_S)
+        now, unanswered = time.monotonic(), 0
+        for slot in waiting:
+            assert slot.table is not None
+            unanswered += sum(seat.unanswered(now) for seat in slot.seats)
+            slot.table.must_be_seen()
+        return {"UNANSWERED": unanswered} if unanswered else {}
+
+    async def _leave(self, crowd: Crowd) -> None:
+        seats = [seat for slot in crowd.slots for seat in slot.seats]
+        for seat in seats:
+            seat.leave()
+        until = time.monotonic() + LEAVE_S
+        for seat in seats:
+            while not seat.gone and time.monotonic() < until:  # noqa: ASYNC110 (many, at the end)
+                await asyncio.sleep(POLL_S)
+
+
+def _connections(orders: Orders) -> Connections:
+    kind = LeanConnections if orders.client == "lean" else GrpcioConnections
+    return kind(orders.target, orders.streams_per_connection)

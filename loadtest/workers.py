@@ -1,0 +1,79 @@
+"""The generator's processes, as seen by the one that started them."""
+
+import multiprocessing
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Final, Self
+
+from loadtest.messages import Failed, FromWorker, Orders, ToWorker
+from loadtest.usage import Unreachable
+
+END_S: Final = 10.0
+
+
+class WorkerFailed(Exception):
+    """A worker ended by a fault of ours; the text is its traceback."""
+
+
+class Workers:
+    """Started together; a context manager that leaves none behind."""
+
+    def __init__(self, orders: Sequence[Orders]) -> None:
+        context = multiprocessing.get_context("spawn")  # a fork would copy grpc's threads
+        self._pipes: dict[Connection, int] = {}
+        self._processes: list[BaseProcess] = []
+        for one in orders:
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_work, args=(one, theirs), daemon=True)
+            process.start()
+            theirs.close()
+            self._pipes[ours] = one.number
+            self._processes.append(process)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        until = time.monotonic() + END_S
+        for process in self._processes:
+            process.join(max(0.0, until - time.monotonic()))
+            if process.is_alive():
+                process.kill()
+                process.join()
+        for pipe in self._pipes:
+            pipe.close()
+
+    def tell(self, message: ToWorker) -> None:
+        for pipe in self._pipes:
+            with suppress(OSError):  # it has ended; what it said last is still to be read
+                pipe.send(message)
+
+    def hear(self, timeout_s: float) -> Iterator[tuple[int, FromWorker]]:
+        """What workers have said, with who said it. Raises `Unreachable`, `WorkerFailed`."""
+        for pipe in wait(list(self._pipes), timeout_s):
+            assert isinstance(pipe, Connection)
+            number = self._pipes[pipe]
+            try:
+                message: FromWorker = pipe.recv()
+            except EOFError:
+                del self._pipes[pipe]
+                pipe.close()
+                continue
+            if isinstance(message, Failed):
+                raise (Unreachable if message.unreachable else WorkerFailed)(message.what)
+            yield number, message
+
+    @property
+    def left(self) -> int:
+        """Workers that have not ended."""
+        return len(self._pipes)
+
+
+def _work(orders: Orders, pipe: Connection) -> None:
+    """Imports what a worker needs only where it runs."""
+    from loadtest.worker import work  # noqa: PLC0415 (grpc, uvloop: not in the parent)
+
+    work(orders, pipe)
