@@ -11,7 +11,7 @@ async with Exchange(["127.0.0.1:7700"]) as exchange:
 import asyncio
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Final, Self, TypeVar
 
 from google.protobuf.message import Message
@@ -34,6 +34,7 @@ from services.client.items import PublicItems
 from services.client.protocol import SeatProtocol
 from services.client.seat import SeatSession
 from services.client.stream import SeatStream
+from services.client.table_list import watched_tables
 
 CALL_TIMEOUT_S: Final = 5.0
 CALL_PATIENCE_S: Final = 20.0
@@ -89,17 +90,24 @@ class Exchange:
 
     async def sign_in_guest(self, display_name: str) -> str:
         """Sign in as a new person; returns `people/{person}`."""
-        request = identity_pb2.SignInGuestRequest(display_name=display_name)
+        request = identity_pb2.SignInGuestRequest(
+            display_name=display_name, request_id=os.urandom(16)
+        )
         signed_in = await self._call(
             lambda channel: identity_pb2_grpc.IdentityServiceStub(channel).SignInGuest, request
         )
-        self.person = signed_in.person
-        self._refresh_token = signed_in.refresh_token
+        self._signed_in(signed_in)
+        return self.person
+
+    def _signed_in(
+        self, given: identity_pb2.SignInGuestResponse | lobby_pb2.RedeemTransferCodeResponse
+    ) -> None:
+        self.person = given.person
+        self._refresh_token = given.refresh_token
         self._credentials = Credentials(
-            signed_in.access_token, _seconds(signed_in.access_expires_in), self._refresh
+            given.access_token, _seconds(given.access_expires_in), self._refresh
         )
         self._start_renewing(self._credentials)
-        return self.person
 
     async def _refresh(self) -> tuple[str, float]:
         request = identity_pb2.RefreshRequest(refresh_token=self._refresh_token)
@@ -115,6 +123,8 @@ class Exchange:
         return renewed.access_token, _seconds(renewed.access_expires_in)
 
     def _start_renewing(self, credentials: Credentials) -> None:
+        if self._fresh is not None:
+            self._fresh.cancel()
         self._fresh = asyncio.get_running_loop().create_task(credentials.keep_fresh())
 
     # ------------------------------------------------------------------ the lobby
@@ -172,7 +182,7 @@ class Exchange:
 
     async def quick_join(self, preset: str = "") -> Place:
         """Sit down at any table that has a free seat."""
-        request = lobby_pb2.QuickJoinRequest(preset=preset)
+        request = lobby_pb2.QuickJoinRequest(preset=preset, request_id=os.urandom(16))
         joined = await self._call(
             lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).QuickJoin, request
         )
@@ -208,12 +218,40 @@ class Exchange:
         )
         return rotated.invite_code
 
-    async def remove_seat(self, table: str, seat: int) -> None:
-        """Free somebody else's seat; the table's owner only."""
-        request = lobby_pb2.RemoveSeatRequest(table=table, seat=seat, request_id=os.urandom(16))
+    async def remove_seat(self, table: str, seat: int, reason: str = "") -> None:
+        """Free somebody else's seat; the table's owner only. Players are shown the reason."""
+        request = lobby_pb2.RemoveSeatRequest(
+            table=table, seat=seat, reason=reason, request_id=os.urandom(16)
+        )
         await self._call(
             lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).RemoveSeat, request
         )
+
+    def watch_tables(
+        self, preset: str = "", joinable: bool = False
+    ) -> AsyncGenerator[lobby_pb2.WatchTablesResponse, None]:
+        """The list of tables as it changes: what it holds comes first."""
+        wanted = lobby_pb2.TableFilter(preset=preset, joinable=joinable)
+        return watched_tables(self.channels, self.credentials, wanted)
+
+    # ------------------------------------------------------------------ a second device
+
+    async def create_transfer_code(self, table: str) -> str:
+        """A code that lets another device have our seat; whoever has it can sign in as we."""
+        request = lobby_pb2.CreateTransferCodeRequest(table=table)
+        created = await self._call(
+            lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).CreateTransferCode, request
+        )
+        return created.code
+
+    async def redeem_transfer_code(self, code: str) -> Place:
+        """Sign in as the person who made the code; that person's seat."""
+        request = lobby_pb2.RedeemTransferCodeRequest(code=code, request_id=os.urandom(16))
+        redeemed = await self._call(
+            lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).RedeemTransferCode, request
+        )
+        self._signed_in(redeemed)
+        return Place(redeemed.table, redeemed.seat, redeemed.seat_token)
 
     # ------------------------------------------------------------------ play
 
@@ -229,8 +267,8 @@ class Exchange:
     async def _call(self, method: "Method[Request, Response]", request: Request) -> Response:
         """A short call, tried again where it found nobody to answer. Raises `Refused`.
 
-        Repeats are harmless: what changes something carries a request id, and a refresh token
-        that was used up by a lost answer only means to sign in again.
+        Repeats are harmless: what changes something carries a request id, and a used refresh
+        token gives its successor again for longer than we try.
         """
         backoff = Backoff()
         gives_up_at = time.monotonic() + CALL_PATIENCE_S
@@ -247,11 +285,14 @@ class Exchange:
                 code = error.code()
                 if code not in {StatusCode.UNAVAILABLE, StatusCode.RESOURCE_EXHAUSTED}:
                     raise refused(error) from error
+                wait_s = details_of(error)[1]
                 if code == StatusCode.UNAVAILABLE:
                     self.channels.failed(connection.target)
-                if time.monotonic() > gives_up_at:
+                elif not wait_s:  # a limit that waiting does not lift
                     raise refused(error) from error
-                await asyncio.sleep(backoff.delay_s(details_of(error)[1]))
+                if time.monotonic() + wait_s > gives_up_at:
+                    raise refused(error) from error
+                await asyncio.sleep(backoff.delay_s(wait_s))
 
 
 def _seconds(duration: Message) -> float:

@@ -28,11 +28,11 @@ class Directory:
         self._read_s = float("-inf")
         self._reading = asyncio.Lock()
 
-    async def lines(self) -> dict[str, LobbyLine]:
-        """All tables; at most `FRESH_S` old. Raises `LogError`."""
+    async def lines(self, age_max_s: float = FRESH_S) -> dict[str, LobbyLine]:
+        """All tables, as they were at most so long ago. Raises `LogError`."""
         asked_s = self._clock()
         async with self._reading:
-            if asked_s - self._read_s > FRESH_S:
+            if asked_s - self._read_s > age_max_s:
                 await self._read()
         return self._lines
 

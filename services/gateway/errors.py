@@ -46,6 +46,7 @@ class Refusal(StrEnum):
     INVALID_TOKEN = "INVALID_TOKEN"  # noqa: S105
     TOKEN_EXPIRED = "TOKEN_EXPIRED"  # noqa: S105
     INVALID_REFRESH_TOKEN = "INVALID_REFRESH_TOKEN"  # noqa: S105
+    INVALID_TRANSFER_CODE = "INVALID_TRANSFER_CODE"
     ROLE_NOT_ALLOWED = "ROLE_NOT_ALLOWED"
     MALFORMED_REQUEST = "MALFORMED_REQUEST"
     MESSAGE_MISSING = "MESSAGE_MISSING"
@@ -66,6 +67,7 @@ class Refusal(StrEnum):
     RATE_LIMITED = "RATE_LIMITED"
     TOO_MANY_STREAMS = "TOO_MANY_STREAMS"
     GATEWAY_FULL = "GATEWAY_FULL"
+    TABLE_LIMIT = "TABLE_LIMIT"
     SLOW_READER = "SLOW_READER"
     TABLE_UNAVAILABLE = "TABLE_UNAVAILABLE"
     OVERLOADED = "OVERLOADED"
@@ -90,7 +92,12 @@ MEANINGS: Final[Mapping[Rejection | Refusal, Meaning]] = {
     Refusal.MISSING_TOKEN: Meaning(Code.UNAUTHENTICATED, "missing token"),
     Refusal.INVALID_TOKEN: Meaning(Code.UNAUTHENTICATED, "invalid token"),
     Refusal.TOKEN_EXPIRED: Meaning(Code.UNAUTHENTICATED, "token expired"),
-    Refusal.INVALID_REFRESH_TOKEN: Meaning(Code.UNAUTHENTICATED, "refresh token used or unknown"),
+    Refusal.INVALID_REFRESH_TOKEN: Meaning(
+        Code.UNAUTHENTICATED, "refresh token unknown, or used more than a minute ago"
+    ),
+    Refusal.INVALID_TRANSFER_CODE: Meaning(
+        Code.NOT_FOUND, "transfer code unknown, used or expired"
+    ),
     Refusal.ROLE_NOT_ALLOWED: Meaning(Code.PERMISSION_DENIED, "needs role {role}"),
     Refusal.MALFORMED_REQUEST: Meaning(_ILL, "malformed request"),
     Refusal.MESSAGE_MISSING: Meaning(_ILL, "request message missing"),
@@ -119,6 +126,9 @@ MEANINGS: Final[Mapping[Rejection | Refusal, Meaning]] = {
         Code.RESOURCE_EXHAUSTED, "too many streams (max {max} a sign-in)"
     ),
     Refusal.GATEWAY_FULL: Meaning(Code.RESOURCE_EXHAUSTED, "this gateway has no room; try another"),
+    Refusal.TABLE_LIMIT: Meaning(
+        Code.RESOURCE_EXHAUSTED, "table limit (max {max} open tables a person)"
+    ),
     Refusal.SLOW_READER: Meaning(Code.RESOURCE_EXHAUSTED, "reads too slowly; resume"),
     Refusal.TABLE_UNAVAILABLE: Meaning(
         Code.UNAVAILABLE, "retry with the same number or request id"

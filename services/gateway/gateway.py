@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import structlog
+from pit.v1 import lobby_pb2
 
 from engine.events import Record
 from services.gateway.acts import ActService
@@ -19,10 +20,13 @@ from services.gateway.directory import Directory
 from services.gateway.errors import Refusal, Refused
 from services.gateway.feed import TableFeed
 from services.gateway.hub import GIVEN_UP_S, Hub
-from services.gateway.identity.service import REFRESH_S, IdentityService
+from services.gateway.identity.limits import REFRESH_S, name_life_s
+from services.gateway.identity.service import IdentityService
 from services.gateway.identity.store import PeopleStore
 from services.gateway.identity.tokens import SignedTokens
-from services.gateway.lobby import LobbyService
+from services.gateway.identity.transfer import TransferCodes
+from services.gateway.lobby.news import TableNews, TableWatch
+from services.gateway.lobby.service import LobbyService
 from services.gateway.names import NameBook
 from services.gateway.observer import UNOBSERVED, Observer
 from services.gateway.records.reader import GameReader
@@ -61,9 +65,11 @@ class Gateway:
         sessions_max: int = SESSIONS_MAX,
         allowed: Sequence[Network] = (),
         archive: Path | None = None,
+        archive_days: int = 30,
     ) -> None:
         """`people`: limits on everybody who is not ours; `allowed`: see `Admission`; `archive`:
-        directory of the records, without which there is only the live log."""
+        directory of the records, without which there is only the live log; `archive_days`: how
+        long they are kept, and with them the names they show."""
         self.name = name
         self.shards = shards
         self.tokens: SignedTokens = tokens
@@ -72,19 +78,23 @@ class Gateway:
         self._sessions_max = sessions_max
         self._store = store
         self.admission = Admission(people, clock, allowed, self._limited)
-        self._names = NameBook(store)
+        self._names = NameBook(store, name_life_s(archive_days))
         self.names: Mapping[str, str] = self._names
         self.now_s = clock
         self.wall_s = wall
         self.hub = Hub(log_port, name, shards, self._names, clock, observer)
         directory = Directory(log_port, shards, clock)
         self.identity = IdentityService(tokens, store, self._names, self.admission)
-        self.lobby = LobbyService(self.hub, directory, tokens, self._names, self.admission)
+        transfers = TransferCodes(self.identity, tokens, store, self.admission)
+        self.lobby = LobbyService(
+            self.hub, directory, tokens, self._names, store, self.admission, transfers, wall
+        )
         self.acts = ActService(self.hub, tokens, self.admission, observer)
+        self.table_news = TableNews(directory)
         self.bot_seats = BotSeats(directory, store, name)
         self.games = GameReader(archive, log_port)
         self.records = RecordService(self.games, directory, self._names, shards)
-        self._sessions: dict[int, Session | WatchStream] = {}
+        self._sessions: dict[int, Session | WatchStream | TableWatch] = {}
         self._streams: Counter[str] = Counter()
         self._touched: list[Flushed] = []
         self._read_s = 0.0
@@ -105,6 +115,7 @@ class Gateway:
             tasks.create_task(self.hub.append_forever())
             tasks.create_task(self.hub.follow_forever())
             tasks.create_task(self.bot_seats.share_forever())
+            tasks.create_task(self.table_news.tell_forever())
             tasks.create_task(self._every(ALIVE_EVERY_S, self.hub.say_alive))
             tasks.create_task(self._every(ACCEPTANCE_CHECK_S, self.hub.check_acceptances))
             tasks.create_task(self._every(TICK_S, self.tick))
@@ -153,6 +164,17 @@ class Gateway:
         self._opened(stream)
         return stream
 
+    def open_table_watch(self, caller: Caller, wanted: lobby_pb2.TableFilter) -> TableWatch:
+        """A stream of the list of tables begins. Raises `Refused`."""
+        self._admit(caller)
+        watch = TableWatch(self, self._names, caller, wanted)
+        self._opened(watch)
+        return watch
+
+    def table_watch_ended(self, watch: TableWatch) -> None:
+        self.table_news.leave(watch)
+        self.session_ended(watch, watch.end_reason)
+
     def _admit(self, caller: Caller) -> None:
         if self.draining:
             raise Refused(Refusal.DRAINING)
@@ -162,7 +184,7 @@ class Gateway:
         if streams_max and self._streams[caller.sign_in] >= streams_max:
             raise Refused(Refusal.TOO_MANY_STREAMS, max=streams_max)
 
-    def _opened(self, session: Session | WatchStream) -> None:
+    def _opened(self, session: Session | WatchStream | TableWatch) -> None:
         self._sessions[id(session)] = session
         self.observer.opened(session.caller.role.value)
         self._streams[session.caller.sign_in] += 1

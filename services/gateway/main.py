@@ -86,6 +86,7 @@ async def _serve(settings: Settings, name: str, tokens: SignedTokens) -> int:
             sessions_max=settings.sessions_max,
             allowed=settings.allowed_networks,
             archive=settings.archive_directory,
+            archive_days=settings.archive_days,
         )
         watching = asyncio.create_task(_watch_loop(metrics)) if metrics else None
         try:

@@ -1,6 +1,6 @@
 """Every method of the public port, by its path, whatever door it is asked through."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, Final
 
 from google.protobuf.descriptor import FileDescriptor, MethodDescriptor
@@ -48,7 +48,7 @@ class Stream:
     """One request, responses as they come."""
 
     request: type[Message]
-    answers: Callable[[Caller, Any], AsyncIterator[Message]]
+    answers: Callable[[Caller, Any], AsyncGenerator[Message, None]]
 
 
 @value
@@ -104,6 +104,13 @@ def methods_of(gateway: Gateway) -> dict[str, Method]:
         "LobbyService/ListMySeats": Unary(lobby_pb2.ListMySeatsRequest, lobby.list_my_seats),
         "LobbyService/RotateInvite": Unary(lobby_pb2.RotateInviteRequest, lobby.rotate_invite),
         "LobbyService/RemoveSeat": Unary(lobby_pb2.RemoveSeatRequest, lobby.remove_seat),
+        "LobbyService/CreateTransferCode": Unary(
+            lobby_pb2.CreateTransferCodeRequest, lobby.create_transfer_code
+        ),
+        "LobbyService/RedeemTransferCode": Open(
+            lobby_pb2.RedeemTransferCodeRequest, lobby.redeem_transfer_code
+        ),
+        "LobbyService/WatchTables": Stream(lobby_pb2.WatchTablesRequest, _TableStream(gateway)),
         "LobbyService/WatchBotSeats": Stream(
             lobby_pb2.WatchBotSeatsRequest, _BotSeatStream(gateway)
         ),
@@ -135,6 +142,24 @@ class _Ping:
         return play_pb2.PingResponse(client_us=request.client_us, server_us=server_us)
 
 
+class _TableStream:
+    """The list of tables as it changes."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    async def __call__(
+        self, caller: Caller, request: lobby_pb2.WatchTablesRequest
+    ) -> AsyncGenerator[lobby_pb2.WatchTablesResponse, None]:
+        watch = self._gateway.open_table_watch(caller, request.filter)
+        try:
+            await self._gateway.table_news.begin(watch)
+            while True:
+                yield await watch.next_news()
+        finally:
+            self._gateway.table_watch_ended(watch)
+
+
 class _BotSeatStream:
     """Tells a bot process of its share of the seats that want a bot."""
 
@@ -143,7 +168,7 @@ class _BotSeatStream:
 
     async def __call__(
         self, caller: Caller, request: lobby_pb2.WatchBotSeatsRequest
-    ) -> AsyncIterator[lobby_pb2.WatchBotSeatsResponse]:
+    ) -> AsyncGenerator[lobby_pb2.WatchBotSeatsResponse, None]:
         if caller.role is not Role.BOT:
             raise Refused(Refusal.ROLE_NOT_ALLOWED, role=Role.BOT.value)
         watcher = self._gateway.bot_seats.watch(caller.person)

@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from engine.limits import REASON_BYTES_MAX
 from services.gateway.errors import Refused
 from services.gateway.identity.store import PeopleStore
 from services.log.port import LogError
@@ -18,20 +19,30 @@ _FORBIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Z
 def checked_name(name: str, field: str) -> str:
     """1 to 64 visible characters. Raises `Refused`."""
     visible = name.strip()
-    if (
-        not 1 <= len(visible) <= NAME_CHARACTERS_MAX
-        or visible != name
-        or any(unicodedata.category(character) in _FORBIDDEN_CATEGORIES for character in name)
-    ):
+    if not 1 <= len(visible) <= NAME_CHARACTERS_MAX or visible != name or _hidden(name):
         raise Refused.field(field, f"1 to {NAME_CHARACTERS_MAX} visible characters")
     return name
+
+
+def checked_reason(reason: str, field: str, least: int) -> str:
+    """Words shown to players, `least` to 240 bytes of them. Raises `Refused`."""
+    most = REASON_BYTES_MAX
+    if not least <= len(reason.encode()) <= most or _hidden(reason):
+        raise Refused.field(field, f"{least} to {most} bytes of visible characters")
+    return reason
+
+
+def _hidden(text: str) -> bool:
+    return any(unicodedata.category(character) in _FORBIDDEN_CATEGORIES for character in text)
 
 
 class NameBook(Mapping[str, str]):
     """Names known here; those that are not are learnt from the store before they are needed."""
 
-    def __init__(self, store: PeopleStore) -> None:
+    def __init__(self, store: PeopleStore, life_s: int) -> None:
+        """`life_s`: how long a name is kept after its person was last here."""
         self._store = store
+        self._life_s = life_s
         self._names: dict[str, str] = {}
 
     def __getitem__(self, person: str) -> str:
@@ -46,6 +57,12 @@ class NameBook(Mapping[str, str]):
     def unknown(self, persons: Iterable[str]) -> set[str]:
         return {person for person in persons if person not in self._names}
 
+    async def learn_all(self, persons: Iterable[str]) -> None:
+        """Those that are not known yet."""
+        unknown = self.unknown(persons)
+        if unknown:
+            await self.learn(unknown)
+
     async def learn(self, persons: set[str]) -> None:
         """A person without a name is remembered as such; a store that is down changes nothing."""
         try:
@@ -56,8 +73,12 @@ class NameBook(Mapping[str, str]):
             self._keep(person, found.get(person, ""))
 
     async def give(self, person: str, name: str) -> None:
-        await self._store.keep_name(person, name)
+        await self._store.keep_name(person, name, self._life_s)
         self._keep(person, name)
+
+    async def prolong(self, person: str) -> None:
+        """The person is here: the name begins its life anew."""
+        await self._store.prolong_name(person, self._life_s)
 
     def _keep(self, person: str, name: str) -> None:
         self._names[person] = name

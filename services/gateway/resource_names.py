@@ -14,6 +14,7 @@ from services.gateway.errors import Refused
 _TABLE: Final = re.compile(r"[0-9]{2}[a-z2-7]{20}")
 _PERSON: Final = re.compile(r"[pb][a-z2-7]{20}")
 ID_CHARACTERS: Final = 20
+REQUEST_ID_BYTES: Final = 16
 
 
 def _base32(data: bytes) -> str:

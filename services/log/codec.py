@@ -168,6 +168,11 @@ class LobbyLine:
     round: int
     seq: int
     """Number of the last event that changed what this line shows."""
+    absent_policy: int
+    bots_allowed: bool
+    """Whether bots may fill empty seats at the start and freed ones later."""
+    invite_hash: bytes
+    """SHA-256 of the invite code of a private table, else empty. Shown to nobody."""
 
 
 def _codecs(

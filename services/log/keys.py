@@ -54,13 +54,38 @@ def newest_expiry(session: str) -> str:
 
 
 def refresh_token(digest: str) -> str:
-    """Who may use the refresh token with this SHA-256, once."""
+    """Who may use the refresh token with this SHA-256, and whether it was used."""
     return f"pit:id:refresh:{digest}"
 
 
 def bot_claim(table: str, seat: int) -> str:
     """While it lives, some gateway has offered this wanted seat to a bot."""
     return f"pit:id:bot:{table}:{seat}"
+
+
+def guest(digest: str) -> str:
+    """Whom the sign-in with this request id made, for a repeat of it."""
+    return f"pit:id:guest:{digest}"
+
+
+def transfer_code(digest: str) -> str:
+    """Which seat the transfer code with this SHA-256 moves."""
+    return f"pit:id:transfer:{digest}"
+
+
+def transfer_use(digest: str) -> str:
+    """By which request, and with what outcome, that code was used."""
+    return f"pit:id:transferred:{digest}"
+
+
+def quick_seat(digest: str) -> str:
+    """The table at which the quick join with this request id looked for a seat."""
+    return f"pit:id:quick:{digest}"
+
+
+def tables_of(person: str) -> str:
+    """Tables that the person has opened, with the time of each."""
+    return f"pit:id:tables:{person}"
 
 
 def shard_of(key: bytes) -> int:

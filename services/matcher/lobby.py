@@ -9,6 +9,7 @@ from engine.events import (
     Dealt,
     ExchangeOpened,
     GameEnded,
+    InviteRotated,
     OwnerChanged,
     RoundScored,
     RoundVoid,
@@ -32,6 +33,7 @@ CHANGES_LINE: Final = frozenset(
         Dealt,
         ExchangeOpened,
         GameEnded,
+        InviteRotated,
         OwnerChanged,
         RoundScored,
         RoundVoid,
@@ -67,6 +69,9 @@ def lobby_line(table: Table) -> LobbyLine:
         phase=shown.phase,
         round=shown.round,
         seq=shown.seq,
+        absent_policy=table.absent_policy,
+        bots_allowed=table.bots,
+        invite_hash=table.invite_hash,
     )
 
 

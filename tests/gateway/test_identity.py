@@ -7,13 +7,16 @@ from pit.v1 import identity_pb2
 
 from services.gateway.admission import Admission
 from services.gateway.errors import Refused
+from services.gateway.identity.limits import DAY_S, REPEAT_S, name_life_s
 from services.gateway.identity.memory import MemoryPeopleStore
-from services.gateway.identity.service import REPEAT_S, IdentityService
+from services.gateway.identity.service import IdentityService
 from services.gateway.identity.tokens import SignedTokens, parse_keys
 from services.gateway.names import NameBook
 from services.gateway.session.limits import PUBLIC
 from services.log.port import Unavailable
 from support.front import Front
+
+NAME_LIFE_S = name_life_s(archive_days=30)
 
 
 class Store(MemoryPeopleStore):
@@ -41,13 +44,14 @@ class Store(MemoryPeopleStore):
 def service(store: Store) -> IdentityService:
     tokens = SignedTokens(parse_keys("k1:" + "ab" * 32))
     admission = Admission(PUBLIC, lambda: store.now_s)
-    return IdentityService(tokens, store, NameBook(store), admission)
+    return IdentityService(tokens, store, NameBook(store, NAME_LIFE_S), admission)
 
 
-async def guest(identity: IdentityService, address: str = "") -> identity_pb2.SignInGuestResponse:
-    return await identity.sign_in_guest(
-        identity_pb2.SignInGuestRequest(display_name="Ann"), address
-    )
+async def guest(
+    identity: IdentityService, address: str = "", request_id: bytes = b"", name: str = "Ann"
+) -> identity_pb2.SignInGuestResponse:
+    request = identity_pb2.SignInGuestRequest(display_name=name, request_id=request_id)
+    return await identity.sign_in_guest(request, address)
 
 
 async def refreshed(identity: IdentityService, token: str) -> str:
@@ -114,3 +118,54 @@ async def test_new_people_of_one_address_come_at_a_rate() -> None:
     await guest(identity, "192.0.2.8")
     store.now_s += refused.value.retry_after_ms / 1000
     await guest(identity, "192.0.2.7")
+
+
+async def test_a_sign_in_asked_for_again_finds_the_same_person() -> None:
+    store = Store()
+    identity = service(store)
+    first, again = [await guest(identity, request_id=b"r" * 16) for _ in range(2)]
+    assert (first.person, first.refresh_token) == (again.person, again.refresh_token)
+    others = [
+        await guest(identity, request_id=b"s" * 16),
+        await guest(identity, request_id=b"r" * 16, name="Ben"),
+        await guest(identity),
+        await guest(identity),
+    ]
+    store.now_s += REPEAT_S
+    others.append(await guest(identity, request_id=b"r" * 16))
+    people = {first.person, *(each.person for each in others)}
+    tokens = {first.refresh_token, *(each.refresh_token for each in others)}
+    assert len(people) == len(tokens) == 6
+    with pytest.raises(Refused, match="INVALID_FIELD"):
+        await guest(identity, request_id=b"short")
+
+
+async def test_a_repeated_sign_in_costs_its_address_nothing() -> None:
+    store = Store()
+    identity = service(store)
+    for _ in range(PUBLIC.sign_ins.burst + 1):
+        await guest(identity, "192.0.2.7", request_id=b"r" * 16)
+
+
+async def test_what_was_asked_for_again_is_used_once_all_the_same() -> None:
+    store = Store()
+    identity = service(store)
+    signed_in = await guest(identity, request_id=b"r" * 16)
+    second = await refreshed(identity, signed_in.refresh_token)
+    again = await guest(identity, request_id=b"r" * 16)
+    assert await refreshed(identity, again.refresh_token) == second
+
+
+async def test_a_name_lives_as_long_as_its_person_comes_and_its_games_are_kept() -> None:
+    store = Store()
+    identity = service(store)
+    signed_in = await guest(identity)
+    person = signed_in.person.removeprefix("people/")
+    token = signed_in.refresh_token
+    for _ in range(5):
+        store.now_s += 29 * DAY_S
+        token = await refreshed(identity, token)
+    store.now_s += 60 * DAY_S
+    assert await store.names([person]) == {person: "Ann"}
+    store.now_s += 2 * DAY_S
+    assert await store.names([person]) == {}

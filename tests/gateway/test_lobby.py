@@ -54,7 +54,7 @@ async def test_filters_by_preset_and_by_what_can_be_joined() -> None:
 async def test_a_table_is_shown_with_its_rules_and_the_names_of_its_people() -> None:
     async with Front() as front:
         ada = front.person(0)
-        await front.store.keep_name(ada.person, "Ada")
+        await front.store.keep_name(ada.person, "Ada", 60)
         table = await front.table(ada, switches=table_pb2.Rules(target=300))
         await front.join(ada, table)
         shown = await front.answer(

@@ -45,7 +45,7 @@ async def test_attach_shows_the_table_and_what_follows_comes_as_events() -> None
 
 async def test_names_of_people_from_elsewhere_are_learnt_before_they_are_shown() -> None:
     async with Front() as front:
-        await front.store.keep_name(front.person(1).person, "Ada")
+        await front.store.keep_name(front.person(1).person, "Ada", 60)
         table = await front.table(front.person(0))
         [first] = await front.seated(table, 0)
         [second] = await front.seated(table, 1)
@@ -485,7 +485,7 @@ async def test_a_token_of_another_sign_in_does_not_refresh() -> None:
 async def test_a_refresh_on_one_stream_keeps_the_others_of_its_sign_in_alive() -> None:
     async with Front() as front:
         [one] = await front.seated(await front.table(front.person(0)), 0)
-        await front.store.raise_expiry(one.caller.sign_in, front.wall() + 5_000, 60)
+        await front.store.raise_expiry(one.caller.sign_in, front.wall() + 5_000, 5_000)
         front.world.sleep(one.caller.expires_s - front.wall() + 1)
         front.gateway.tick()
         await front.gateway.settle_expiries()

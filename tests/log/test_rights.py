@@ -77,7 +77,11 @@ async def test_every_role_can_do_its_work(urls: dict[str, str]):
 
 async def test_a_gateway_keeps_what_it_knows_of_people(urls: dict[str, str]):
     people = RedisPeopleStore(urls["gateway"])
-    await people.keep_name("p1", "Ann")
+    await people.keep_name("p1", "Ann", 60)
+    await people.prolong_name("p1", 60)
+    assert await people.note_first("pit:id:guest:1", "note", 60) == "note"
+    assert await people.table_opened("p1", "t", 1, 60) == {"t": 1}
+    await people.tables_over("p1", ["t"])
     assert await people.names(["p1", "p2"]) == {"p1": "Ann"}
     await people.keep_refresh("digest", "content", 60)
     await people.keep_refresh("digest", "other", 60)

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15pit/v1/identity.proto\x12\x06pit.v1\x1a\x1egoogle/protobuf/duration.proto\"*\n\x12SignInGuestRequest\x12\x14\n\x0c\x64isplay_name\x18\x01 \x01(\t\"\x88\x01\n\x13SignInGuestResponse\x12\x0e\n\x06person\x18\x01 \x01(\t\x12\x14\n\x0c\x61\x63\x63\x65ss_token\x18\x02 \x01(\t\x12\x34\n\x11\x61\x63\x63\x65ss_expires_in\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x15\n\rrefresh_token\x18\x04 \x01(\t\"\'\n\x0eRefreshRequest\x12\x15\n\rrefresh_token\x18\x01 \x01(\t\"t\n\x0fRefreshResponse\x12\x14\n\x0c\x61\x63\x63\x65ss_token\x18\x01 \x01(\t\x12\x34\n\x11\x61\x63\x63\x65ss_expires_in\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x15\n\rrefresh_token\x18\x03 \x01(\t2\x95\x01\n\x0fIdentityService\x12\x46\n\x0bSignInGuest\x12\x1a.pit.v1.SignInGuestRequest\x1a\x1b.pit.v1.SignInGuestResponse\x12:\n\x07Refresh\x12\x16.pit.v1.RefreshRequest\x1a\x17.pit.v1.RefreshResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15pit/v1/identity.proto\x12\x06pit.v1\x1a\x1egoogle/protobuf/duration.proto\">\n\x12SignInGuestRequest\x12\x14\n\x0c\x64isplay_name\x18\x01 \x01(\t\x12\x12\n\nrequest_id\x18\x02 \x01(\x0c\"\x88\x01\n\x13SignInGuestResponse\x12\x0e\n\x06person\x18\x01 \x01(\t\x12\x14\n\x0c\x61\x63\x63\x65ss_token\x18\x02 \x01(\t\x12\x34\n\x11\x61\x63\x63\x65ss_expires_in\x18\x03 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x15\n\rrefresh_token\x18\x04 \x01(\t\"\'\n\x0eRefreshRequest\x12\x15\n\rrefresh_token\x18\x01 \x01(\t\"t\n\x0fRefreshResponse\x12\x14\n\x0c\x61\x63\x63\x65ss_token\x18\x01 \x01(\t\x12\x34\n\x11\x61\x63\x63\x65ss_expires_in\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x15\n\rrefresh_token\x18\x03 \x01(\t2\x95\x01\n\x0fIdentityService\x12\x46\n\x0bSignInGuest\x12\x1a.pit.v1.SignInGuestRequest\x1a\x1b.pit.v1.SignInGuestResponse\x12:\n\x07Refresh\x12\x16.pit.v1.RefreshRequest\x1a\x17.pit.v1.RefreshResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,13 +33,13 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'pit.v1.identity_pb2', _glob
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_SIGNINGUESTREQUEST']._serialized_start=65
-  _globals['_SIGNINGUESTREQUEST']._serialized_end=107
-  _globals['_SIGNINGUESTRESPONSE']._serialized_start=110
-  _globals['_SIGNINGUESTRESPONSE']._serialized_end=246
-  _globals['_REFRESHREQUEST']._serialized_start=248
-  _globals['_REFRESHREQUEST']._serialized_end=287
-  _globals['_REFRESHRESPONSE']._serialized_start=289
-  _globals['_REFRESHRESPONSE']._serialized_end=405
-  _globals['_IDENTITYSERVICE']._serialized_start=408
-  _globals['_IDENTITYSERVICE']._serialized_end=557
+  _globals['_SIGNINGUESTREQUEST']._serialized_end=127
+  _globals['_SIGNINGUESTRESPONSE']._serialized_start=130
+  _globals['_SIGNINGUESTRESPONSE']._serialized_end=266
+  _globals['_REFRESHREQUEST']._serialized_start=268
+  _globals['_REFRESHREQUEST']._serialized_end=307
+  _globals['_REFRESHRESPONSE']._serialized_start=309
+  _globals['_REFRESHRESPONSE']._serialized_end=425
+  _globals['_IDENTITYSERVICE']._serialized_start=428
+  _globals['_IDENTITYSERVICE']._serialized_end=577
 # @@protoc_insertion_point(module_scope)

@@ -22,16 +22,22 @@ class SignInGuestRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     DISPLAY_NAME_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     display_name: _builtins.str
     """1 to 64 visible characters."""
+    request_id: _builtins.bytes
+    """16 random bytes that nobody can guess; a repeat with the same id within a minute finds the same
+    person. Empty: every call makes a new one.
+    """
     def __init__(
         self,
         *,
         display_name: _builtins.str = ...,
+        request_id: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -50,7 +56,9 @@ class SignInGuestResponse(_message.Message):
     access_token: _builtins.str
     """For the `authorization: Bearer` metadata of every other call."""
     refresh_token: _builtins.str
-    """Used once each; gives a new pair."""
+    """Gives one new pair. A used one gives that same successor again for 60 s, for who has lost the
+    answer; then it is worthless.
+    """
     @_builtins.property
     def access_expires_in(self) -> _duration_pb2.Duration: ...
     def __init__(

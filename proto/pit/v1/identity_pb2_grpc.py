@@ -50,7 +50,8 @@ class IdentityServiceServicer:
     """Missing associated documentation comment in .proto file."""
 
     def SignInGuest(self, request, context):
-        """A new person without an account. The only method besides Refresh that needs no token.
+        """A new person without an account. Needs no token, like Refresh and
+        LobbyService.RedeemTransferCode.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

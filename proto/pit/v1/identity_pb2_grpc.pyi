@@ -32,14 +32,18 @@ class IdentityServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> IdentityServiceAsyncStub: ...
     SignInGuest: _grpc.UnaryUnaryMultiCallable[_identity_pb2.SignInGuestRequest, _identity_pb2.SignInGuestResponse]
-    """A new person without an account. The only method besides Refresh that needs no token."""
+    """A new person without an account. Needs no token, like Refresh and
+    LobbyService.RedeemTransferCode.
+    """
     Refresh: _grpc.UnaryUnaryMultiCallable[_identity_pb2.RefreshRequest, _identity_pb2.RefreshResponse]
 
 @_typing.type_check_only
 class IdentityServiceAsyncStub(IdentityServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     SignInGuest: _aio.UnaryUnaryMultiCallable[_identity_pb2.SignInGuestRequest, _identity_pb2.SignInGuestResponse]  # type: ignore[assignment]
-    """A new person without an account. The only method besides Refresh that needs no token."""
+    """A new person without an account. Needs no token, like Refresh and
+    LobbyService.RedeemTransferCode.
+    """
     Refresh: _aio.UnaryUnaryMultiCallable[_identity_pb2.RefreshRequest, _identity_pb2.RefreshResponse]  # type: ignore[assignment]
 
 class IdentityServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -49,7 +53,9 @@ class IdentityServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _identity_pb2.SignInGuestRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_identity_pb2.SignInGuestResponse, _abc.Awaitable[_identity_pb2.SignInGuestResponse]]:
-        """A new person without an account. The only method besides Refresh that needs no token."""
+        """A new person without an account. Needs no token, like Refresh and
+        LobbyService.RedeemTransferCode.
+        """
 
     @_abc_1.abstractmethod
     def Refresh(

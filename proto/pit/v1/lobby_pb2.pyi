@@ -5,6 +5,7 @@ Finding a table and sitting down."""
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from pit.v1 import table_pb2 as _table_pb2
@@ -190,7 +191,7 @@ class CreateTableResponse(_message.Message):
     TABLE_FIELD_NUMBER: _builtins.int
     INVITE_CODE_FIELD_NUMBER: _builtins.int
     invite_code: _builtins.str
-    """Of a private table; shown this once."""
+    """Of a private table. A repeat shows it again until the owner has made another one."""
     @_builtins.property
     def table(self) -> Global___Table: ...
     def __init__(
@@ -303,25 +304,35 @@ Global___WatchTablesRequest: _TypeAlias = WatchTablesRequest  # noqa: Y015
 
 @_typing.final
 class WatchTablesResponse(_message.Message):
+    """A hundred tables at most. The first messages hold what the list holds now. After a while without
+    news an empty one comes.
+    """
+
     DESCRIPTOR: _descriptor.Descriptor
 
     CHANGED_FIELD_NUMBER: _builtins.int
     GONE_FIELD_NUMBER: _builtins.int
+    COMPLETE_FIELD_NUMBER: _builtins.int
+    complete: _builtins.bool
+    """Nothing more waits: the list is now as the reader holds it."""
     @_builtins.property
-    def changed(self) -> _containers.RepeatedCompositeFieldContainer[Global___Table]: ...
+    def changed(self) -> _containers.RepeatedCompositeFieldContainer[Global___Table]:
+        """Tables that are new in the list, or not as they were."""
+
     @_builtins.property
     def gone(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Names of tables that are gone."""
+        """Names of tables the list no longer holds: full, begun, private, or closed."""
 
     def __init__(
         self,
         *,
         changed: _abc.Iterable[Global___Table] | None = ...,
         gone: _abc.Iterable[_builtins.str] | None = ...,
+        complete: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["changed", b"changed", "gone", b"gone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changed", b"changed", "complete", b"complete", "gone", b"gone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -437,16 +448,20 @@ class QuickJoinRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     PRESET_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     preset: _builtins.str
     """Empty: any."""
+    request_id: _builtins.bytes
+    """16 bytes; a repeat with the same id finds the same seat."""
     def __init__(
         self,
         *,
         preset: _builtins.str = ...,
+        request_id: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["preset", b"preset"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["preset", b"preset", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -693,6 +708,7 @@ class RematchRequest(_message.Message):
     YES_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     table: _builtins.str
+    """The table whose game is over."""
     yes: _builtins.bool
     request_id: _builtins.bytes
     def __init__(
@@ -716,20 +732,23 @@ class RematchResponse(_message.Message):
 
     TABLE_FIELD_NUMBER: _builtins.int
     SEAT_TOKEN_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
     seat_token: _builtins.str
+    seat: _builtins.int
     @_builtins.property
     def table(self) -> Global___Table:
-        """Set once all have said yes."""
+        """Set once all have said yes: the new table, and the seat there."""
 
     def __init__(
         self,
         *,
         table: Global___Table | None = ...,
         seat_token: _builtins.str = ...,
+        seat: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat_token", b"seat_token", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat", "seat_token", b"seat_token", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -783,19 +802,23 @@ class RemoveSeatRequest(_message.Message):
     TABLE_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     seat: _builtins.int
     request_id: _builtins.bytes
+    reason: _builtins.str
+    """Shown to the players; may be empty; 240 bytes at most."""
     def __init__(
         self,
         *,
         table: _builtins.str = ...,
         seat: _builtins.int = ...,
         request_id: _builtins.bytes = ...,
+        reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "seat", b"seat", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "request_id", b"request_id", "seat", b"seat", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -822,6 +845,7 @@ class CreateTransferCodeRequest(_message.Message):
 
     TABLE_FIELD_NUMBER: _builtins.int
     table: _builtins.str
+    """A table at which the caller sits."""
     def __init__(
         self,
         *,
@@ -840,15 +864,20 @@ class CreateTransferCodeResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     CODE_FIELD_NUMBER: _builtins.int
+    EXPIRES_IN_FIELD_NUMBER: _builtins.int
     code: _builtins.str
+    """Twelve letters and digits in groups of four. Whoever has it can sign in as the caller."""
+    @_builtins.property
+    def expires_in(self) -> _duration_pb2.Duration: ...
     def __init__(
         self,
         *,
         code: _builtins.str = ...,
+        expires_in: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expires_in", b"expires_in"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "expires_in", b"expires_in"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -859,15 +888,20 @@ class RedeemTransferCodeRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     CODE_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     code: _builtins.str
+    """Capitals, blanks and dashes do not matter."""
+    request_id: _builtins.bytes
+    """16 random bytes; a repeat with the same id is answered again, anybody else's is refused."""
     def __init__(
         self,
         *,
         code: _builtins.str = ...,
+        request_id: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -880,19 +914,33 @@ class RedeemTransferCodeResponse(_message.Message):
     TABLE_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
     SEAT_TOKEN_FIELD_NUMBER: _builtins.int
+    PERSON_FIELD_NUMBER: _builtins.int
+    ACCESS_TOKEN_FIELD_NUMBER: _builtins.int
+    ACCESS_EXPIRES_IN_FIELD_NUMBER: _builtins.int
+    REFRESH_TOKEN_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     seat: _builtins.int
     seat_token: _builtins.str
+    person: _builtins.str
+    """`people/{person}`, and this device's own sign-in, as SignInGuest gives one."""
+    access_token: _builtins.str
+    refresh_token: _builtins.str
+    @_builtins.property
+    def access_expires_in(self) -> _duration_pb2.Duration: ...
     def __init__(
         self,
         *,
         table: _builtins.str = ...,
         seat: _builtins.int = ...,
         seat_token: _builtins.str = ...,
+        person: _builtins.str = ...,
+        access_token: _builtins.str = ...,
+        access_expires_in: _duration_pb2.Duration | None = ...,
+        refresh_token: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["access_expires_in", b"access_expires_in"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat", "seat_token", b"seat_token", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["access_expires_in", b"access_expires_in", "access_token", b"access_token", "person", b"person", "refresh_token", b"refresh_token", "seat", b"seat", "seat_token", b"seat_token", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -138,7 +138,8 @@ class LobbyServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchTables(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """The same list, now and as it changes.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -188,13 +189,15 @@ class LobbyServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Rematch(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Vote for playing again, when the game is over; asked again, the new table and one's seat there.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RotateInvite(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """By the owner of a private table: a new invite code; earlier ones no longer work.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -214,7 +217,8 @@ class LobbyServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RedeemTransferCode(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """By the second device, which needs no token: it is signed in as the person who made the code.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')

@@ -35,6 +35,7 @@ class LobbyServiceStub:
     CreateTable: _grpc.UnaryUnaryMultiCallable[_lobby_pb2.CreateTableRequest, _lobby_pb2.CreateTableResponse]
     ListTables: _grpc.UnaryUnaryMultiCallable[_lobby_pb2.ListTablesRequest, _lobby_pb2.ListTablesResponse]
     WatchTables: _grpc.UnaryStreamMultiCallable[_lobby_pb2.WatchTablesRequest, _lobby_pb2.WatchTablesResponse]
+    """The same list, now and as it changes."""
     GetTable: _grpc.UnaryUnaryMultiCallable[_lobby_pb2.GetTableRequest, _lobby_pb2.GetTableResponse]
     JoinTable: _grpc.UnaryUnaryMultiCallable[_lobby_pb2.JoinTableRequest, _lobby_pb2.JoinTableResponse]
     QuickJoin: _grpc.UnaryUnaryMultiCallable[_lobby_pb2.QuickJoinRequest, _lobby_pb2.QuickJoinResponse]
@@ -45,12 +46,15 @@ class LobbyServiceStub:
     StartTable: _grpc.UnaryUnaryMultiCallable[_lobby_pb2.StartTableRequest, _lobby_pb2.StartTableResponse]
     """By the table's owner: start with the seats taken so far."""
     Rematch: _grpc.UnaryUnaryMultiCallable[_lobby_pb2.RematchRequest, _lobby_pb2.RematchResponse]
+    """Vote for playing again, when the game is over; asked again, the new table and one's seat there."""
     RotateInvite: _grpc.UnaryUnaryMultiCallable[_lobby_pb2.RotateInviteRequest, _lobby_pb2.RotateInviteResponse]
+    """By the owner of a private table: a new invite code; earlier ones no longer work."""
     RemoveSeat: _grpc.UnaryUnaryMultiCallable[_lobby_pb2.RemoveSeatRequest, _lobby_pb2.RemoveSeatResponse]
     """By the table's owner."""
     CreateTransferCode: _grpc.UnaryUnaryMultiCallable[_lobby_pb2.CreateTransferCodeRequest, _lobby_pb2.CreateTransferCodeResponse]
     """A short-lived code that moves a seat to the person's second device."""
     RedeemTransferCode: _grpc.UnaryUnaryMultiCallable[_lobby_pb2.RedeemTransferCodeRequest, _lobby_pb2.RedeemTransferCodeResponse]
+    """By the second device, which needs no token: it is signed in as the person who made the code."""
 
 @_typing.type_check_only
 class LobbyServiceAsyncStub(LobbyServiceStub):
@@ -59,6 +63,7 @@ class LobbyServiceAsyncStub(LobbyServiceStub):
     CreateTable: _aio.UnaryUnaryMultiCallable[_lobby_pb2.CreateTableRequest, _lobby_pb2.CreateTableResponse]  # type: ignore[assignment]
     ListTables: _aio.UnaryUnaryMultiCallable[_lobby_pb2.ListTablesRequest, _lobby_pb2.ListTablesResponse]  # type: ignore[assignment]
     WatchTables: _aio.UnaryStreamMultiCallable[_lobby_pb2.WatchTablesRequest, _lobby_pb2.WatchTablesResponse]  # type: ignore[assignment]
+    """The same list, now and as it changes."""
     GetTable: _aio.UnaryUnaryMultiCallable[_lobby_pb2.GetTableRequest, _lobby_pb2.GetTableResponse]  # type: ignore[assignment]
     JoinTable: _aio.UnaryUnaryMultiCallable[_lobby_pb2.JoinTableRequest, _lobby_pb2.JoinTableResponse]  # type: ignore[assignment]
     QuickJoin: _aio.UnaryUnaryMultiCallable[_lobby_pb2.QuickJoinRequest, _lobby_pb2.QuickJoinResponse]  # type: ignore[assignment]
@@ -69,12 +74,15 @@ class LobbyServiceAsyncStub(LobbyServiceStub):
     StartTable: _aio.UnaryUnaryMultiCallable[_lobby_pb2.StartTableRequest, _lobby_pb2.StartTableResponse]  # type: ignore[assignment]
     """By the table's owner: start with the seats taken so far."""
     Rematch: _aio.UnaryUnaryMultiCallable[_lobby_pb2.RematchRequest, _lobby_pb2.RematchResponse]  # type: ignore[assignment]
+    """Vote for playing again, when the game is over; asked again, the new table and one's seat there."""
     RotateInvite: _aio.UnaryUnaryMultiCallable[_lobby_pb2.RotateInviteRequest, _lobby_pb2.RotateInviteResponse]  # type: ignore[assignment]
+    """By the owner of a private table: a new invite code; earlier ones no longer work."""
     RemoveSeat: _aio.UnaryUnaryMultiCallable[_lobby_pb2.RemoveSeatRequest, _lobby_pb2.RemoveSeatResponse]  # type: ignore[assignment]
     """By the table's owner."""
     CreateTransferCode: _aio.UnaryUnaryMultiCallable[_lobby_pb2.CreateTransferCodeRequest, _lobby_pb2.CreateTransferCodeResponse]  # type: ignore[assignment]
     """A short-lived code that moves a seat to the person's second device."""
     RedeemTransferCode: _aio.UnaryUnaryMultiCallable[_lobby_pb2.RedeemTransferCodeRequest, _lobby_pb2.RedeemTransferCodeResponse]  # type: ignore[assignment]
+    """By the second device, which needs no token: it is signed in as the person who made the code."""
 
 class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -103,7 +111,8 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _lobby_pb2.WatchTablesRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_abc.Iterator[_lobby_pb2.WatchTablesResponse], _abc.AsyncIterator[_lobby_pb2.WatchTablesResponse]]: ...
+    ) -> _typing.Union[_abc.Iterator[_lobby_pb2.WatchTablesResponse], _abc.AsyncIterator[_lobby_pb2.WatchTablesResponse]]:
+        """The same list, now and as it changes."""
 
     @_abc_1.abstractmethod
     def GetTable(
@@ -161,14 +170,16 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _lobby_pb2.RematchRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_lobby_pb2.RematchResponse, _abc.Awaitable[_lobby_pb2.RematchResponse]]: ...
+    ) -> _typing.Union[_lobby_pb2.RematchResponse, _abc.Awaitable[_lobby_pb2.RematchResponse]]:
+        """Vote for playing again, when the game is over; asked again, the new table and one's seat there."""
 
     @_abc_1.abstractmethod
     def RotateInvite(
         self,
         request: _lobby_pb2.RotateInviteRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_lobby_pb2.RotateInviteResponse, _abc.Awaitable[_lobby_pb2.RotateInviteResponse]]: ...
+    ) -> _typing.Union[_lobby_pb2.RotateInviteResponse, _abc.Awaitable[_lobby_pb2.RotateInviteResponse]]:
+        """By the owner of a private table: a new invite code; earlier ones no longer work."""
 
     @_abc_1.abstractmethod
     def RemoveSeat(
@@ -191,6 +202,7 @@ class LobbyServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _lobby_pb2.RedeemTransferCodeRequest,
         context: _ServicerContext,
-    ) -> _typing.Union[_lobby_pb2.RedeemTransferCodeResponse, _abc.Awaitable[_lobby_pb2.RedeemTransferCodeResponse]]: ...
+    ) -> _typing.Union[_lobby_pb2.RedeemTransferCodeResponse, _abc.Awaitable[_lobby_pb2.RedeemTransferCodeResponse]]:
+        """By the second device, which needs no token: it is signed in as the person who made the code."""
 
 def add_LobbyServiceServicer_to_server(servicer: LobbyServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -701,6 +701,7 @@ class SeatState(_message.Message):
     OFFER_SIZE_FIELD_NUMBER: _builtins.int
     OFFER_DIRECTED_AT_FIELD_NUMBER: _builtins.int
     OFFER_ENDS_AT_US_FIELD_NUMBER: _builtins.int
+    PLAYS_AGAIN_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     person: _builtins.str
     """Empty where free. `people/{person}`."""
@@ -721,6 +722,8 @@ class SeatState(_message.Message):
     offer_directed_at: _builtins.int
     offer_ends_at_us: _builtins.int
     """0 without a limit, else log time."""
+    plays_again: _builtins.bool
+    """Has voted for a rematch, in the vote that is running or was won."""
     @_builtins.property
     def ready(self) -> _containers.RepeatedScalarFieldContainer[Global___ReadyFor.ValueType]: ...
     def __init__(
@@ -741,10 +744,11 @@ class SeatState(_message.Message):
         offer_size: _builtins.int = ...,
         offer_directed_at: _builtins.int | None = ...,
         offer_ends_at_us: _builtins.int = ...,
+        plays_again: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_offer_directed_at", b"_offer_directed_at", "offer_directed_at", b"offer_directed_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_offer_directed_at", b"_offer_directed_at", "away_until_us", b"away_until_us", "bot", b"bot", "bot_wanted", b"bot_wanted", "cards", b"cards", "connected", b"connected", "display_name", b"display_name", "dropped", b"dropped", "forfeited", b"forfeited", "offer_directed_at", b"offer_directed_at", "offer_ends_at_us", b"offer_ends_at_us", "offer_size", b"offer_size", "person", b"person", "ready", b"ready", "score", b"score", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_offer_directed_at", b"_offer_directed_at", "away_until_us", b"away_until_us", "bot", b"bot", "bot_wanted", b"bot_wanted", "cards", b"cards", "connected", b"connected", "display_name", b"display_name", "dropped", b"dropped", "forfeited", b"forfeited", "offer_directed_at", b"offer_directed_at", "offer_ends_at_us", b"offer_ends_at_us", "offer_size", b"offer_size", "person", b"person", "plays_again", b"plays_again", "ready", b"ready", "score", b"score", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__offer_directed_at: _TypeAlias = _typing.Literal["offer_directed_at"]  # noqa: Y015
     _WhichOneofArgType__offer_directed_at: _TypeAlias = _typing.Literal["_offer_directed_at", b"_offer_directed_at"]  # noqa: Y015
@@ -779,6 +783,8 @@ class Snapshot(_message.Message):
     BELL_LOCKED_UNTIL_US_FIELD_NUMBER: _builtins.int
     FROZEN_AT_US_FIELD_NUMBER: _builtins.int
     FROZEN_REASON_FIELD_NUMBER: _builtins.int
+    REMATCH_UNTIL_US_FIELD_NUMBER: _builtins.int
+    REMATCH_TABLE_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     """`tables/{table}`"""
     seq: _builtins.int
@@ -801,6 +807,10 @@ class Snapshot(_message.Message):
     of a frozen table is what it is later than this.
     """
     frozen_reason: _builtins.str
+    rematch_until_us: _builtins.int
+    """When the vote about a rematch ends, log time; 0 while there is none."""
+    rematch_table: _builtins.str
+    """Where it was agreed: the new table. `tables/{table}`"""
     @_builtins.property
     def rule_set(self) -> Global___RuleSet: ...
     @_builtins.property
@@ -837,10 +847,12 @@ class Snapshot(_message.Message):
         bell_locked_until_us: _builtins.int = ...,
         frozen_at_us: _builtins.int = ...,
         frozen_reason: _builtins.str = ...,
+        rematch_until_us: _builtins.int = ...,
+        rematch_table: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_dealer", b"_dealer", "_seat", b"_seat", "dealer", b"dealer", "hand", b"hand", "offer_lot", b"offer_lot", "rule_set", b"rule_set", "seat", b"seat"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dealer", b"_dealer", "_seat", b"_seat", "bell_locked_until_us", b"bell_locked_until_us", "commitment", b"commitment", "dealer", b"dealer", "display_name", b"display_name", "frozen_at_us", b"frozen_at_us", "frozen_reason", b"frozen_reason", "hand", b"hand", "next_deal_at_us", b"next_deal_at_us", "offer_lot", b"offer_lot", "opens_at_us", b"opens_at_us", "owner", b"owner", "phase", b"phase", "round", b"round", "round_ends_at_us", b"round_ends_at_us", "rule_set", b"rule_set", "seat", b"seat", "seats", b"seats", "seq", b"seq", "suits", b"suits", "table", b"table", "visibility", b"visibility"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dealer", b"_dealer", "_seat", b"_seat", "bell_locked_until_us", b"bell_locked_until_us", "commitment", b"commitment", "dealer", b"dealer", "display_name", b"display_name", "frozen_at_us", b"frozen_at_us", "frozen_reason", b"frozen_reason", "hand", b"hand", "next_deal_at_us", b"next_deal_at_us", "offer_lot", b"offer_lot", "opens_at_us", b"opens_at_us", "owner", b"owner", "phase", b"phase", "rematch_table", b"rematch_table", "rematch_until_us", b"rematch_until_us", "round", b"round", "round_ends_at_us", b"round_ends_at_us", "rule_set", b"rule_set", "seat", b"seat", "seats", b"seats", "seq", b"seq", "suits", b"suits", "table", b"table", "visibility", b"visibility"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__dealer: _TypeAlias = _typing.Literal["dealer"]  # noqa: Y015
     _WhichOneofArgType__dealer: _TypeAlias = _typing.Literal["_dealer", b"_dealer"]  # noqa: Y015
@@ -890,6 +902,9 @@ class Event(_message.Message):
     SCORE_ADJUSTED_FIELD_NUMBER: _builtins.int
     INVITE_ROTATED_FIELD_NUMBER: _builtins.int
     START_CALLED_FIELD_NUMBER: _builtins.int
+    REMATCH_VOTED_FIELD_NUMBER: _builtins.int
+    REMATCH_AGREED_FIELD_NUMBER: _builtins.int
+    REMATCH_FAILED_FIELD_NUMBER: _builtins.int
     seq: _builtins.int
     @_builtins.property
     def table_opened(self) -> Global___TableOpened: ...
@@ -951,6 +966,12 @@ class Event(_message.Message):
     def invite_rotated(self) -> Global___InviteRotated: ...
     @_builtins.property
     def start_called(self) -> Global___StartCalled: ...
+    @_builtins.property
+    def rematch_voted(self) -> Global___RematchVoted: ...
+    @_builtins.property
+    def rematch_agreed(self) -> Global___RematchAgreed: ...
+    @_builtins.property
+    def rematch_failed(self) -> Global___RematchFailed: ...
     def __init__(
         self,
         *,
@@ -985,12 +1006,15 @@ class Event(_message.Message):
         score_adjusted: Global___ScoreAdjusted | None = ...,
         invite_rotated: Global___InviteRotated | None = ...,
         start_called: Global___StartCalled | None = ...,
+        rematch_voted: Global___RematchVoted | None = ...,
+        rematch_agreed: Global___RematchAgreed | None = ...,
+        rematch_failed: Global___RematchFailed | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["announcement", b"announcement", "bell_refused", b"bell_refused", "bot_seated", b"bot_seated", "bot_wanted", b"bot_wanted", "called", b"called", "committed", b"committed", "cornered", b"cornered", "dealt", b"dealt", "exchange_opened", b"exchange_opened", "frozen", b"frozen", "game_ended", b"game_ended", "invite_rotated", b"invite_rotated", "kind", b"kind", "offer_ended", b"offer_ended", "offer_opened", b"offer_opened", "owner_changed", b"owner_changed", "ready_given", b"ready_given", "resumed", b"resumed", "round_scored", b"round_scored", "round_void", b"round_void", "score_adjusted", b"score_adjusted", "seat_away", b"seat_away", "seat_back", b"seat_back", "seat_forfeited", b"seat_forfeited", "seat_left", b"seat_left", "seat_taken", b"seat_taken", "seats_dropped", b"seats_dropped", "start_called", b"start_called", "table_closed", b"table_closed", "table_opened", b"table_opened", "traded", b"traded"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["announcement", b"announcement", "bell_refused", b"bell_refused", "bot_seated", b"bot_seated", "bot_wanted", b"bot_wanted", "called", b"called", "committed", b"committed", "cornered", b"cornered", "dealt", b"dealt", "exchange_opened", b"exchange_opened", "frozen", b"frozen", "game_ended", b"game_ended", "invite_rotated", b"invite_rotated", "kind", b"kind", "offer_ended", b"offer_ended", "offer_opened", b"offer_opened", "owner_changed", b"owner_changed", "ready_given", b"ready_given", "rematch_agreed", b"rematch_agreed", "rematch_failed", b"rematch_failed", "rematch_voted", b"rematch_voted", "resumed", b"resumed", "round_scored", b"round_scored", "round_void", b"round_void", "score_adjusted", b"score_adjusted", "seat_away", b"seat_away", "seat_back", b"seat_back", "seat_forfeited", b"seat_forfeited", "seat_left", b"seat_left", "seat_taken", b"seat_taken", "seats_dropped", b"seats_dropped", "start_called", b"start_called", "table_closed", b"table_closed", "table_opened", b"table_opened", "traded", b"traded"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["announcement", b"announcement", "bell_refused", b"bell_refused", "bot_seated", b"bot_seated", "bot_wanted", b"bot_wanted", "called", b"called", "committed", b"committed", "cornered", b"cornered", "dealt", b"dealt", "exchange_opened", b"exchange_opened", "frozen", b"frozen", "game_ended", b"game_ended", "invite_rotated", b"invite_rotated", "kind", b"kind", "offer_ended", b"offer_ended", "offer_opened", b"offer_opened", "owner_changed", b"owner_changed", "ready_given", b"ready_given", "resumed", b"resumed", "round_scored", b"round_scored", "round_void", b"round_void", "score_adjusted", b"score_adjusted", "seat_away", b"seat_away", "seat_back", b"seat_back", "seat_forfeited", b"seat_forfeited", "seat_left", b"seat_left", "seat_taken", b"seat_taken", "seats_dropped", b"seats_dropped", "seq", b"seq", "start_called", b"start_called", "table_closed", b"table_closed", "table_opened", b"table_opened", "traded", b"traded"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["announcement", b"announcement", "bell_refused", b"bell_refused", "bot_seated", b"bot_seated", "bot_wanted", b"bot_wanted", "called", b"called", "committed", b"committed", "cornered", b"cornered", "dealt", b"dealt", "exchange_opened", b"exchange_opened", "frozen", b"frozen", "game_ended", b"game_ended", "invite_rotated", b"invite_rotated", "kind", b"kind", "offer_ended", b"offer_ended", "offer_opened", b"offer_opened", "owner_changed", b"owner_changed", "ready_given", b"ready_given", "rematch_agreed", b"rematch_agreed", "rematch_failed", b"rematch_failed", "rematch_voted", b"rematch_voted", "resumed", b"resumed", "round_scored", b"round_scored", "round_void", b"round_void", "score_adjusted", b"score_adjusted", "seat_away", b"seat_away", "seat_back", b"seat_back", "seat_forfeited", b"seat_forfeited", "seat_left", b"seat_left", "seat_taken", b"seat_taken", "seats_dropped", b"seats_dropped", "seq", b"seq", "start_called", b"start_called", "table_closed", b"table_closed", "table_opened", b"table_opened", "traded", b"traded"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["table_opened", "seat_taken", "seat_left", "owner_changed", "seat_away", "seat_back", "bot_wanted", "bot_seated", "seat_forfeited", "seats_dropped", "ready_given", "called", "committed", "dealt", "exchange_opened", "offer_opened", "offer_ended", "traded", "bell_refused", "cornered", "round_scored", "round_void", "game_ended", "table_closed", "frozen", "resumed", "announcement", "score_adjusted", "invite_rotated", "start_called"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["table_opened", "seat_taken", "seat_left", "owner_changed", "seat_away", "seat_back", "bot_wanted", "bot_seated", "seat_forfeited", "seats_dropped", "ready_given", "called", "committed", "dealt", "exchange_opened", "offer_opened", "offer_ended", "traded", "bell_refused", "cornered", "round_scored", "round_void", "game_ended", "table_closed", "frozen", "resumed", "announcement", "score_adjusted", "invite_rotated", "start_called", "rematch_voted", "rematch_agreed", "rematch_failed"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -1803,3 +1827,70 @@ class ScoreAdjusted(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ScoreAdjusted: _TypeAlias = ScoreAdjusted  # noqa: Y015
+
+@_typing.final
+class RematchVoted(_message.Message):
+    """The first yes begins a vote of 60 s. Asked is who sits here with an open stream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    YES_FIELD_NUMBER: _builtins.int
+    UNTIL_US_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    yes: _builtins.bool
+    until_us: _builtins.int
+    """When the vote ends, log time."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        yes: _builtins.bool = ...,
+        until_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat", "until_us", b"until_us", "yes", b"yes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RematchVoted: _TypeAlias = RematchVoted  # noqa: Y015
+
+@_typing.final
+class RematchAgreed(_message.Message):
+    """All who were asked have said yes, and sit in the same seats at the new table."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    table: _builtins.str
+    """`tables/{table}`. LobbyService.Rematch, asked again, gives the seat there."""
+    def __init__(
+        self,
+        *,
+        table: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RematchAgreed: _TypeAlias = RematchAgreed  # noqa: Y015
+
+@_typing.final
+class RematchFailed(_message.Message):
+    """Somebody said no or left, or the time is over. A new vote may begin."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RematchFailed: _TypeAlias = RematchFailed  # noqa: Y015

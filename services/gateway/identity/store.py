@@ -1,4 +1,7 @@
-"""What is kept of persons and sign-ins, under `pit:id:*`. Raises `LogError` like the log."""
+"""What is kept of persons and sign-ins, under `pit:id:*`. Raises `LogError` like the log.
+
+Every key has a lifetime: what nobody uses any more goes by itself.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -9,7 +12,10 @@ from services.log.port import LogError
 
 
 class PeopleStore(Protocol):
-    async def keep_name(self, person: str, name: str) -> None: ...
+    async def keep_name(self, person: str, name: str, for_s: int) -> None: ...
+
+    async def prolong_name(self, person: str, for_s: int) -> None:
+        """Whatever the name is, from now on for so long."""
 
     async def names(self, persons: Sequence[str]) -> dict[str, str]: ...
 
@@ -27,6 +33,21 @@ class PeopleStore(Protocol):
     async def newest_expiry(self, sign_in: str) -> float:
         """0 where none is known."""
 
+    async def note(self, key: str, content: str, for_s: int) -> None:
+        """Keep something under a key of `services.log.keys`, whatever was there."""
+
+    async def note_first(self, key: str, content: str, for_s: int) -> str:
+        """The same unless something is there; what is there then."""
+
+    async def noted(self, key: str) -> str | None: ...
+
+    async def table_opened(self, person: str, table: str, at_s: int, for_s: int) -> dict[str, int]:
+        """Note it with those opened before; all of them with their times. A repeat keeps the time
+        of the first."""
+
+    async def tables_over(self, person: str, tables: Sequence[str]) -> None:
+        """Forget that the person has opened them."""
+
     async def claim_bot_seats(
         self, seats: Sequence[tuple[str, int]], gateway: str, for_ms: int
     ) -> list[bool]:
@@ -41,8 +62,11 @@ class RedisPeopleStore:
     def __init__(self, url: str) -> None:
         self._connection = AsyncConnection(url)
 
-    async def keep_name(self, person: str, name: str) -> None:
-        await self._all([("SET", keys.person_name(person), name)])
+    async def keep_name(self, person: str, name: str, for_s: int) -> None:
+        await self.note(keys.person_name(person), name, for_s)
+
+    async def prolong_name(self, person: str, for_s: int) -> None:
+        await self._all([("EXPIRE", keys.person_name(person), for_s)])
 
     async def names(self, persons: Sequence[str]) -> dict[str, str]:
         found = await self._all([("GET", keys.person_name(person)) for person in persons])
@@ -56,20 +80,41 @@ class RedisPeopleStore:
         await self._all([("SET", keys.refresh_token(digest), content, "NX", "EX", for_s)])
 
     async def retire_refresh(self, digest: str, content: str, for_s: int) -> None:
-        await self._all([("SET", keys.refresh_token(digest), content, "EX", for_s)])
+        await self.note(keys.refresh_token(digest), content, for_s)
 
     async def refresh_content(self, digest: str) -> str | None:
-        [content] = await self._all([("GET", keys.refresh_token(digest))])
-        return None if content is None else str(content.decode())
+        return await self.noted(keys.refresh_token(digest))
 
     async def raise_expiry(self, sign_in: str, expires_s: float, for_s: int) -> None:
         if expires_s > await self.newest_expiry(sign_in):
-            key = keys.newest_expiry(sign_in)
-            await self._all([("SET", key, int(expires_s), "EX", for_s)])
+            await self.note(keys.newest_expiry(sign_in), str(int(expires_s)), for_s)
 
     async def newest_expiry(self, sign_in: str) -> float:
-        [expires_s] = await self._all([("GET", keys.newest_expiry(sign_in))])
-        return float(expires_s or 0)
+        return float(await self.noted(keys.newest_expiry(sign_in)) or 0)
+
+    async def note(self, key: str, content: str, for_s: int) -> None:
+        await self._all([("SET", key, content, "EX", for_s)])
+
+    async def note_first(self, key: str, content: str, for_s: int) -> str:
+        [before] = await self._all([("SET", key, content, "NX", "GET", "EX", for_s)])
+        return content if before is None else str(before.decode())
+
+    async def noted(self, key: str) -> str | None:
+        [content] = await self._all([("GET", key)])
+        return None if content is None else str(content.decode())
+
+    async def table_opened(self, person: str, table: str, at_s: int, for_s: int) -> dict[str, int]:
+        key = keys.tables_of(person)
+        _, _, flat = await self._all(
+            [("HSETNX", key, table, at_s), ("EXPIRE", key, for_s), ("HGETALL", key)]
+        )
+        return {
+            name.decode(): int(opened_s)
+            for name, opened_s in zip(flat[::2], flat[1::2], strict=True)
+        }
+
+    async def tables_over(self, person: str, tables: Sequence[str]) -> None:
+        await self._all([("HDEL", keys.tables_of(person), *tables)] if tables else [])
 
     async def claim_bot_seats(
         self, seats: Sequence[tuple[str, int]], gateway: str, for_ms: int

@@ -55,6 +55,16 @@ def parse_keys(text: str) -> dict[str, bytes]:
     return keys
 
 
+def invite_digest(code: str) -> bytes:
+    """What a table knows its invite code by."""
+    return sha256(code.encode()).digest()
+
+
+def _invite_code(key: bytes, table: str, request: bytes) -> str:
+    digest = hmac.digest(key, b"invite " + table.encode() + request, sha256)
+    return f"{table}-{b32encode(digest).decode().lower()[:20]}"
+
+
 class SignedTokens:
     """Signs and verifies. Nothing is taken from a token before its signature holds."""
 
@@ -117,13 +127,26 @@ class SignedTokens:
 
         Derived, so that a repeated request shows the same code; no two requests share one.
         """
-        secret = self._keys[self._signer]
-        digest = hmac.digest(secret, b"invite " + table.encode() + request, sha256)
-        return f"{table}-{b32encode(digest).decode().lower()[:20]}"
+        return _invite_code(self._keys[self._signer], table, request)
+
+    def invite_code_again(self, table: str, request: bytes, invite_hash: bytes) -> str:
+        """The same code, if the table still has it: made with any of the live keys. Else empty."""
+        for key in self._keys.values():
+            code = _invite_code(key, table, request)
+            if invite_digest(code) == invite_hash:
+                return code
+        return ""
+
+    def first_refresh(self, sign_in: str, chance: bytes) -> str:
+        """Of a new sign-in: the same for a repeat with the same chance, its client's secret."""
+        return self._derived(b"first " + sign_in.encode() + chance)
 
     def refresh_after(self, token: str) -> str:
         """The one successor of a refresh token: the same, however often it is asked for."""
-        digest = hmac.digest(self._keys[self._signer], b"refresh " + token.encode(), sha256)
+        return self._derived(b"refresh " + token.encode())
+
+    def _derived(self, text: bytes) -> str:
+        digest = hmac.digest(self._keys[self._signer], text, sha256)
         return urlsafe_b64encode(digest).decode().rstrip("=")
 
     def _sign(self, claims: dict[str, Any], audience: str, for_s: int) -> str:

@@ -10,7 +10,7 @@ from services.archive.index import NEWEST, Place
 from services.archive.summary import Summary, summary_of
 from services.gateway.directory import Directory
 from services.gateway.errors import Refusal, Refused
-from services.gateway.lobby import page_size
+from services.gateway.lobby.checks import page_size
 from services.gateway.names import NameBook
 from services.gateway.records.reader import GameReader
 from services.gateway.records.told import (

@@ -1,6 +1,8 @@
 """The server: generic handlers with bytes in and out, registered for the whole schema."""
 
+import asyncio
 from collections import defaultdict
+from contextlib import aclosing
 from typing import Any, Final
 
 import grpc
@@ -34,6 +36,7 @@ from services.gateway.methods import (
     methods_of,
 )
 from services.gateway.observer import MethodName
+from services.gateway.session.limits import SLOW_READER_S
 
 RECEIVE_BYTES_MAX: Final = 16 * 1024
 """The largest request, a Create with every switch, has about 600 bytes."""
@@ -155,10 +158,20 @@ class GrpcDoor:
             check_client(context)
             caller = caller_of(context, self._gateway.tokens)
             request = await read_one(context, method.request)
-            async for message in method.answers(caller, request):
-                await context.write(message.SerializeToString())
+            async with aclosing(method.answers(caller, request)) as messages:
+                async for message in messages:
+                    await self._write(context, message.SerializeToString())
 
         return handle
+
+    async def _write(self, context: Context, message: bytes) -> None:
+        """A reader that takes nothing would block this for ever."""
+        try:
+            async with asyncio.timeout(SLOW_READER_S):
+                await context.write(message)
+        except TimeoutError:
+            self._gateway.observer.slow_reader()
+            raise Refused(Refusal.SLOW_READER) from None
 
     async def _play(self, _: Any, context: Context) -> None:
         check_deadline(context)

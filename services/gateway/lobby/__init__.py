@@ -1,0 +1,1 @@
+"""`LobbyService`: finding a table and sitting down."""

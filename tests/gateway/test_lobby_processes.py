@@ -1,0 +1,137 @@
+"""Every method of the lobby and of signing in, by the client library, on real processes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+from grpc import StatusCode
+from pit.v1 import identity_pb2, identity_pb2_grpc, lobby_pb2, table_pb2
+
+from services.client.errors import Refused, Superseded
+from services.client.exchange import Exchange
+from services.client.happenings import Happened
+from services.client.seat import SeatSession
+from support.gatewayd import GatewayProcess, exchange
+
+WAIT_S = 20.0
+
+
+@pytest.fixture
+def running(valkey_url: str, tmp_path: Path) -> Iterator[GatewayProcess]:
+    with exchange(valkey_url, tmp_path, PIT_PROFILE="event") as started:
+        yield started
+
+
+@pytest.fixture
+async def people(running: GatewayProcess) -> AsyncIterator[Callable[[], Exchange]]:
+    """Makes devices that are not signed in yet."""
+    devices: list[Exchange] = []
+
+    def device() -> Exchange:
+        devices.append(Exchange([running.target]))
+        return devices[-1]
+
+    yield device
+    for each in devices:
+        await each.close()
+
+
+async def signed_in(people: Callable[[], Exchange], name: str) -> Exchange:
+    device = people()
+    await device.sign_in_guest(name)
+    return device
+
+
+def wanted(**fields: object) -> lobby_pb2.CreateTableRequest:
+    return lobby_pb2.CreateTableRequest(
+        **{"display_name": "A table", "preset": "blitz", "seats": 3, **fields}
+    )
+
+
+async def event(table: SeatSession, kind: str) -> table_pb2.Event:
+    """The next event of this kind."""
+    async with asyncio.timeout(WAIT_S):
+        async for happening in table:
+            if type(happening) is Happened and happening.event.WhichOneof("kind") == kind:
+                return happening.event
+    raise AssertionError("the stream ended")
+
+
+async def test_a_table_from_the_list_to_its_last_seat(people: Callable[[], Exchange]) -> None:
+    ada, ben = await signed_in(people, "Ada"), await signed_in(people, "Ben")
+    assert "blitz" in {rules.preset for rules in await ada.list_rules()}
+    news = ada.watch_tables(preset="blitz", joinable=True)
+    async with asyncio.timeout(WAIT_S):
+        first = await anext(news)
+        assert (list(first.changed), first.complete) == ([], True)
+        name = (await ben.create_table(wanted(bots=True))).table.name
+        assert [table.name for table in (await anext(news)).changed] == [name]
+        seats = [await each.join_table(name) for each in (ben, ada)]
+        while not (told := await anext(news)).changed[0].taken[1:]:
+            pass
+        assert [seat.display_name for seat in told.changed[0].taken] == ["Ben", "Ada"]
+        assert [table.name for table in (await ada.list_tables()).tables] == [name]
+        assert (await ada.get_table(name)).rule_set.preset == "blitz"
+        assert [place.seat for place in await ada.my_seats()] == [seats[1].seat]
+        async with ada.play(seats[1]) as playing:
+            await ben.remove_seat(name, seats[1].seat, "asleep")
+            left = (await event(playing, "seat_left")).seat_left
+            assert (left.removed, left.reason) == (True, "asleep")
+        await ben.start_table(name)
+        while not (told := await anext(news)).gone:
+            pass
+        assert list(told.gone) == [name]
+        await news.aclose()
+        await ben.leave_table(name)
+        assert await ben.my_seats() == []
+
+
+async def test_a_private_table_and_its_codes(people: Callable[[], Exchange]) -> None:
+    ada, ben = await signed_in(people, "Ada"), await signed_in(people, "Ben")
+    request = wanted(visibility=table_pb2.VISIBILITY_PRIVATE)
+    made = await ada.create_table(request)
+    assert await ada.create_table(request) == made
+    new = await ada.rotate_invite(made.table.name)
+    with pytest.raises(Refused, match="TABLE_NOT_FOUND"):
+        await ben.join_table(invite_code=made.invite_code)
+    assert (await ben.join_table(invite_code=new)).table == made.table.name
+    with pytest.raises(Refused, match="TABLE_NOT_FOUND"):
+        await (await signed_in(people, "Cy")).join_table(invite_code=new[:-1] + "9")
+
+
+async def test_quick_joins_and_an_eleventh_table(people: Callable[[], Exchange]) -> None:
+    ada, ben = await signed_in(people, "Ada"), await signed_in(people, "Ben")
+    place = await ada.quick_join("blitz")
+    assert (await ben.quick_join("blitz")).table == place.table
+    made = [await ada.create_table(wanted()) for _ in range(9)]
+    assert len({each.table.name for each in made}) == 9
+    with pytest.raises(Refused, match="TABLE_LIMIT") as refused:
+        await ada.create_table(wanted())
+    assert refused.value.code == StatusCode.RESOURCE_EXHAUSTED
+
+
+async def test_a_seat_moves_to_a_second_device(people: Callable[[], Exchange]) -> None:
+    phone, tablet = await signed_in(people, "Ada"), people()
+    name = (await phone.create_table(wanted())).table.name
+    async with phone.play(await phone.join_table(name)) as on_phone:
+        code = await phone.create_transfer_code(name)
+        place = await tablet.redeem_transfer_code(code)
+        assert (place.table, tablet.person) == (name, phone.person)
+        async with tablet.play(place) as on_tablet:
+            assert on_tablet.view.seats[place.seat].display_name == "Ada"
+            with pytest.raises(Superseded):
+                await event(on_phone, "game_ended")
+    with pytest.raises(Refused, match="INVALID_TRANSFER_CODE"):
+        await people().redeem_transfer_code(code)
+
+
+async def test_lost_answers_are_asked_for_again(people: Callable[[], Exchange]) -> None:
+    channel = people().channels.unary().channel
+    identity = identity_pb2_grpc.IdentityServiceStub(channel)
+    request = identity_pb2.SignInGuestRequest(display_name="Ada", request_id=b"r" * 16)
+    first, again = [await identity.SignInGuest(request, wait_for_ready=True) for _ in range(2)]
+    assert (first.person, first.refresh_token) == (again.person, again.refresh_token)
+    refresh = identity_pb2.RefreshRequest(refresh_token=first.refresh_token)
+    renewed = [(await identity.Refresh(refresh)).refresh_token for _ in range(2)]
+    assert renewed[0] == renewed[1] != first.refresh_token
