@@ -6,6 +6,7 @@ from typing import Final
 
 from engine.limits import REASON_BYTES_MAX
 from services.gateway.errors import Refused
+from services.gateway.identity.limits import name_life_s
 from services.gateway.identity.store import PeopleStore
 from services.log.port import LogError
 
@@ -39,7 +40,7 @@ def _hidden(text: str) -> bool:
 class NameBook(Mapping[str, str]):
     """Names known here; those that are not are learnt from the store before they are needed."""
 
-    def __init__(self, store: PeopleStore, life_s: int) -> None:
+    def __init__(self, store: PeopleStore, life_s: int = name_life_s(archive_days=30)) -> None:
         """`life_s`: how long a name is kept after its person was last here."""
         self._store = store
         self._life_s = life_s

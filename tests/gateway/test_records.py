@@ -417,7 +417,7 @@ async def test_an_index_that_cannot_be_read_says_so(three: Recorded) -> None:
 
 
 async def test_names_stand_beside_persons(three: Recorded) -> None:
-    await three.people.keep_name("p0", "Ada")
+    await three.people.keep_name("p0", "Ada", 60)
     [newest, *_] = (await three.list("p0")).games
     assert [seat.display_name for seat in newest.seats] == ["Ada", "", "", ""]
 
