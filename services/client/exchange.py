@@ -32,6 +32,7 @@ from services.client.errors import Refused, SignedOut, details_of, refused
 from services.client.happenings import Happening
 from services.client.items import PublicItems
 from services.client.protocol import SeatProtocol
+from services.client.records import Records
 from services.client.seat import SeatSession
 from services.client.stream import SeatStream
 from services.client.table_list import watched_tables
@@ -63,6 +64,7 @@ class Exchange:
         """`people/{person}` after `sign_in_guest`."""
         self._credentials = credentials
         self._refresh_token = ""
+        self.records = Records(self._call)
         self._items = PublicItems()
         self._fresh: asyncio.Task[None] | None = None
 

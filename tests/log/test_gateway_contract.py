@@ -108,7 +108,6 @@ async def test_output_after_an_entry_is_read_beside_a_read_that_waits(
     backend: Backend, turns: Turns
 ):
     gateway = backend.gateway()
-    turns.acquire()
     for _ in range(5):
         turns.turn()
     waiting = asyncio.create_task(gateway.read({2: "0-0"}, 60_000))

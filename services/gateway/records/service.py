@@ -59,12 +59,13 @@ class RecordService:
         )
 
     async def _not_archived(self, person: str, known: set[str]) -> list[Summary]:
-        """Games at which somebody sits now, of which the archive does not say so yet."""
+        """Games at which somebody sits now (a fifth of a second ago: see `Directory`), of which the
+        archive does not say so yet."""
         lines = await self._directory.lines()
         tables = [
             line.table
             for line in lines.values()
-            if person in line.persons and line.round and line.table not in known
+            if person in line.persons and line.table not in known
         ]
         found = []
         for table in sorted(tables)[:TABLES_AT_ONCE_MAX]:
