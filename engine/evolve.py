@@ -79,7 +79,7 @@ def _traded(table: Table, event: e.Traded) -> None:
     seat.hand += gain
     partner.hand -= gain
     seat.traded_seq = partner.traded_seq = seq
-    seat.active_ms = event.at_ms
+    seat.active_ms = seat.traded_ms = partner.traded_ms = event.at_ms
 
 
 def _offer_ended(table: Table, event: e.OfferEnded) -> None:
@@ -274,7 +274,7 @@ def _dealt(table: Table, event: e.Dealt) -> None:
     for seat, hand in zip(table.seats, event.hands, strict=True):
         seat.hand = hand or 0
         seat.nonce = b""
-        seat.ready = seat.traded_seq = seat.bell_locked_until_ms = 0
+        seat.ready = seat.traded_seq = seat.traded_ms = seat.bell_locked_until_ms = 0
         seat.idle_ms = seat.idle_since_ms = 0
         seat.active_ms = event.at_ms
     if event.round == 1:
@@ -392,6 +392,7 @@ TABLE_TIMES: Final = (
 )  # fmt: skip
 SEAT_TIMES: Final = (
     "active_ms", "away_until_ms", "bell_locked_until_ms", "idle_since_ms", "offer_ends_at_ms",
+    "traded_ms",
 )  # fmt: skip
 """Absolute log times; 0 in them is no time."""
 

@@ -7,6 +7,9 @@ from engine.cards import BEAR, BULL, DECKS, LANE_BITS, LANES, SUIT_SIZE, SUITS_M
 SECOND_MS: Final = 1_000
 MINUTE_MS: Final = 60_000
 
+UNSEEN_TRADE_MS: Final = 2 * SECOND_MS
+"""A trade older than this has reached every player whose connection is alive: nobody rings without
+having seen it, whatever the bell claims."""
 OFFER_LIMIT_MIN_MS: Final = 1 * SECOND_MS
 """Nobody can read a call and answer it in less."""
 OFFER_LIMIT_MAX_MS: Final = 60 * SECOND_MS

@@ -36,8 +36,8 @@ SEAT_FIELDS: Final = (
     "person", "taken_seq", "dropped", "forfeited", "bot", "bot_wanted", "attach",
     "holder", "connected", "gateway", "stream", "absence", "away_until_ms", "active_ms",
     "idle_since_ms", "idle_ms", "ready", "nonce", "hand", "offer_size", "offer_lot",
-    "offer_directed_at", "offer_ends_at_ms", "offer_seq", "traded_seq", "bell_locked_until_ms",
-    "score", "corners", "penalties", "best_corner",
+    "offer_directed_at", "offer_ends_at_ms", "offer_seq", "traded_seq", "traded_ms",
+    "bell_locked_until_ms", "score", "corners", "penalties", "best_corner",
 )  # fmt: skip
 RULES_FIELDS: Final = tuple(field.name for field in fields(Rules))
 

@@ -79,7 +79,7 @@ class HotSeat:
 
     __slots__ = (
         "active_ms", "bot", "current", "hand", "holder", "offer_directed_at", "offer_ends_at_ms",
-        "offer_lot", "offer_seq", "offer_size", "traded_seq",
+        "offer_lot", "offer_seq", "offer_size", "traded_ms", "traded_seq",
     )  # fmt: skip
 
 
@@ -144,6 +144,7 @@ class Seat(HotSeat):
         """The event that opened the offer: of two, the lower is the older."""
         self.traded_seq = 0
         """The seat's last trade of this round."""
+        self.traded_ms = 0
         self.bell_locked_until_ms = 0
 
         # The game.

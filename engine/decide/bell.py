@@ -9,7 +9,7 @@ from engine.decide.gate import Chance, Outcome, Refusal
 from engine.decide.play import not_trading
 from engine.decide.rounds import scored
 from engine.events import BellRefused, Cornered, Event, OfferEnded, Why
-from engine.limits import SECOND_MS
+from engine.limits import SECOND_MS, UNSEEN_TRADE_MS
 from engine.rejections import Rejection
 from engine.score import corner, holder, lowered
 from engine.shown import Phase
@@ -53,10 +53,14 @@ def _late_ms(table: Table, index: int, commodity: int, now_ms: int) -> int:
 
 
 def _false_bell(table: Table, index: int, seat: Seat, command: c.RingBell, now_ms: int) -> Outcome:
-    """Fined where the rules say so, unless a trade the ringer had not seen spoilt the corner."""
+    """Fined where the rules say so, unless a trade the ringer had not seen spoilt the corner.
+
+    What was seen is the ringer's own word: it counts only while it can be true.
+    """
     rules = table.rules
     costs = rules.false_bell_fine or rules.false_bell_lock_s
-    if not costs or seat.traded_seq > command.seen_seq:
+    unseen = seat.traded_seq > command.seen_seq and now_ms - seat.traded_ms < UNSEEN_TRADE_MS
+    if not costs or unseen:
         return NO_CORNER
     fine = seat.score - lowered(seat.score, rules.false_bell_fine, rules)
     locked_until_ms = now_ms + rules.false_bell_lock_s * SECOND_MS if rules.false_bell_lock_s else 0

@@ -272,6 +272,34 @@ def test_no_fine_when_a_trade_the_ringer_had_not_seen_spoilt_it() -> None:
     assert kinds(playing.ring(0, 0)) == ["BellRefused"], "seen now"
 
 
+@pytest.mark.parametrize(("after_ms", "fined"), [(1_999, False), (2_000, True)])
+def test_who_says_to_have_seen_nothing_is_believed_for_two_seconds(
+    after_ms: int, fined: bool
+) -> None:
+    """ "and less than 2 s of log time before the bell": a client may say 0 for ever."""
+    playing = Playing("tournament", 4).trading({0: "8 wheat", 1: "2 corn"})
+    playing.offer(0, ONE[0])
+    playing.offer(1, ONE[3])
+    playing.now_ms += after_ms
+    found = playing.ring(0, 0, seen_seq=0)
+    assert found == Rejection.NO_CORNER if not fined else kinds(found) == ["BellRefused"]
+    assert playing.scores()[0] == (-20 if fined else 0)
+
+
+def test_while_a_table_is_frozen_a_trade_grows_no_older() -> None:
+    playing = Playing("tournament", 4).trading({0: "8 wheat", 1: "2 corn"})
+    playing.offer(0, ONE[0])
+    playing.offer(1, ONE[3])
+    playing.now_ms += 1_000
+    playing.freeze()
+    playing.now_ms += 60_000
+    playing.unfreeze()
+    playing.now_ms += 999
+    assert playing.ring(0, 0, seen_seq=0) == Rejection.NO_CORNER
+    playing.now_ms += 1
+    assert kinds(playing.ring(0, 0, seen_seq=0)) == ["BellRefused"]
+
+
 def test_the_fine_leaves_no_score_below_zero_where_that_is_the_rule() -> None:
     rules = replace(PRESETS["tournament"], below_zero=False)
     playing = Playing(rules, 4).trading({0: "4 wheat"})

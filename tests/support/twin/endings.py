@@ -96,7 +96,7 @@ def void(twin: Twin, now_ms: int, chance: Chance) -> None:
         if chair.idle_since_ms:
             idle_ms += now_ms - chair.idle_since_ms
         idle = rules.void_penalty == VoidPenalty.IDLE
-        too_long = idle_ms * 2 > rules.round_cap_s * 1_000
+        too_long = idle_ms * 2 > now_ms - twin.opened_exchange_at_ms
         deltas.append(-rules.idle_fine if idle and too_long else 0)
     deltas = add(twin, deltas)
     twin.voids_running += 1
@@ -165,15 +165,18 @@ def rank(chair: Chair) -> tuple[int, int, int, int]:
 def places(twin: Twin, end: End, first: list[int]) -> tuple[int, ...]:
     """By seat: those of `first`, then the others of a sudden death, then all others.
 
-    After a fixed number of rounds ties are broken on every place, else the score alone counts.
+    After a fixed number of rounds ties are broken on every place. In other endings the score alone
+    counts, also where they come in the middle of a sudden death.
     """
     fixed = end in (End.ROUNDS_PLAYED, End.SHARED)
     orders: dict[int, tuple[bool, bool, tuple[int, ...]]] = {}
     for seat in twin.playing():
         chair = twin.chairs[seat]
-        order = rank(chair) if fixed else (chair.score,)
+        if not fixed:
+            orders[seat] = (False, False, (chair.score,))
+            continue
         equal = seat in first or seat in twin.tied
-        orders[seat] = (seat in first, seat in twin.tied, () if equal else order)
+        orders[seat] = (seat in first, seat in twin.tied, () if equal else rank(chair))
     found = []
     for seat in range(len(twin.chairs)):
         if seat not in orders:

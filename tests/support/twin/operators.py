@@ -80,6 +80,7 @@ def unfreeze(twin: Twin, command: Unfreeze, now_ms: int) -> None:
         chair.bell_locked_until_ms = later(chair.bell_locked_until_ms)
         chair.acted_at_ms = later(chair.acted_at_ms)
         chair.idle_since_ms = later(chair.idle_since_ms)
+        chair.last_trade_at_ms = later(chair.last_trade_at_ms)
         if chair.offer is not None:
             chair.offer.ends_at_ms = later(chair.offer.ends_at_ms)
     twin.say(Thawed(command.operator, stood_ms, now_ms))

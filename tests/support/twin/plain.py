@@ -142,6 +142,7 @@ def chair_fields(twin: Twin, chair: Chair) -> dict[str, Any]:
         "offer_ends_at_ms": offer.ends_at_ms if offer else 0,
         "offer_seq": offer.place if offer else 0,
         "traded_seq": chair.last_trade_seq,
+        "traded_ms": chair.last_trade_at_ms,
         "bell_locked_until_ms": chair.bell_locked_until_ms,
         "score": chair.score,
         "corners": chair.corners,

@@ -27,6 +27,7 @@ from .table import Twin
 from .trading import check_round_is_open, end_offer
 
 NONCE_BYTES = 16
+TRADE_UNSEEN_FOR_MS = 2_000
 NO_NONCE = bytes(NONCE_BYTES)
 
 
@@ -177,6 +178,7 @@ def deal(twin: Twin, now_ms: int) -> None:
         chair.ready = set()
         chair.nonce = b""
         chair.last_trade_seq = 0
+        chair.last_trade_at_ms = 0
         chair.bell_locked_until_ms = 0
         chair.idle_ms = 0
         chair.acted_at_ms = now_ms
@@ -268,7 +270,9 @@ def late_by_ms(twin: Twin, command: RingBell, now_ms: int) -> int:
 def false_bell(twin: Twin, command: RingBell, now_ms: int) -> None:
     rules, chair = twin.rules, twin.chairs[command.seat]
     costs = rules.false_bell_fine > 0 or rules.false_bell_lock_s > 0
-    if not costs or chair.last_trade_seq > command.seen_seq:
+    claims_not_to_know = chair.last_trade_seq > command.seen_seq
+    may_not_know = now_ms < chair.last_trade_at_ms + TRADE_UNSEEN_FOR_MS
+    if not costs or (claims_not_to_know and may_not_know):
         raise Refused(Rejection.NO_CORNER)
     locked_until_ms = 0
     if rules.false_bell_lock_s:

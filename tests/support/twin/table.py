@@ -92,6 +92,7 @@ class Chair:
     best_corner: int = 0
     bell_locked_until_ms: int = 0
     last_trade_seq: int = 0
+    last_trade_at_ms: int = 0
     acted_at_ms: int = 0
     """Since when it has neither offered, answered nor withdrawn."""
     idle_since_ms: int = 0

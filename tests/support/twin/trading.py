@@ -127,8 +127,9 @@ def trade(twin: Twin, command: Offer, partner: int, now_ms: int) -> None:
             at_ms=now_ms,
         )
     )
-    one.last_trade_seq = twin.seq
-    other.last_trade_seq = twin.seq
+    for chair in (one, other):
+        chair.last_trade_seq = twin.seq
+        chair.last_trade_at_ms = now_ms
 
 
 def withdraw(twin: Twin, command: Withdraw, now_ms: int) -> None:
