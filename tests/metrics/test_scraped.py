@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from services.log.server import free_port
 from support.exchange import ExchangeProcesses
+from support.scraping import Sample, scraped, total
 
 MOVES = {
     "matcher": (
@@ -29,22 +28,6 @@ MOVES = {
 }  # fmt: skip
 STAGES = {"matcher": {"queue", "decide", "commit"}, "gateway": {"ingress", "deliver"}}
 ID = re.compile("[a-z2-7]{20}")
-
-Sample = tuple[str, dict[str, str], float]
-
-
-def scraped(port: int) -> list[Sample]:
-    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
-        text = answer.read().decode()
-    return [
-        (sample.name, sample.labels, sample.value)
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-    ]
-
-
-def total(samples: list[Sample], name: str) -> float:
-    return sum(number for found, _, number in samples if found == name)
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from services.log.server import EmbeddedServer, free_port
 from services.log.store import init_store
+from support.guarded import GuardedServer
 from support.pit import ROOT, environment
 
 WAIT_S = 40.0
@@ -21,11 +22,13 @@ WAIT_S = 40.0
 class ExchangeProcesses:
     """Server, matcher, gateway, archiver and bots; `end` in any order, whatever still runs."""
 
-    def __init__(self, directory: Path, shards: int = 4) -> None:
+    def __init__(
+        self, directory: Path, shards: int = 4, server: EmbeddedServer | GuardedServer | None = None
+    ) -> None:
         self.directory = directory
         self.archive = directory / "archive"
         self.report_path = directory / "bots.json"
-        self.server = EmbeddedServer(directory / "server")
+        self.server = server or EmbeddedServer(directory / "server")
         self.settings = {
             "PIT_REDIS_URL": self.server.url,
             "PIT_DATA": str(directory),
@@ -59,7 +62,7 @@ class ExchangeProcesses:
         with (self.directory / f"{role}.log").open("ab") as log:
             self._processes[role] = subprocess.Popen(
                 [sys.executable, "-m", "services.cli.main", "serve", role, *arguments],
-                env=environment(**self.settings, **settings),
+                env=environment(**self.settings | settings),
                 cwd=ROOT,
                 stdout=log,
                 stderr=log,
@@ -80,6 +83,7 @@ class ExchangeProcesses:
 
     def wipe(self) -> None:
         """Lose the server's disk and the archive's."""
+        assert isinstance(self.server, EmbeddedServer)
         self.server.kill()
         shutil.rmtree(self.server.directory)
         shutil.rmtree(self.archive)
