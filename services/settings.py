@@ -37,6 +37,12 @@ class Settings(BaseSettings):
     port_base: int = Field(default=7700, ge=1, le=65_000)
     """gRPC listens here; the demo's embedded server on +79."""
     bind: str = "127.0.0.1"
+    operate_port: int = Field(default=0, ge=0, le=65_535)
+    """A gateway serves operators here; 0: it does not. `pit demo`: +81."""
+    operate_bind: str = "127.0.0.1"
+    """Address of that port: an internal one, and never the players'."""
+    operator_token: SecretStr = SecretStr("")
+    """Who gives the commands of operators; `pit token operator` makes one."""
     metrics_port: int = Field(default=0, ge=0, le=65_535)
     """Prometheus scrapes this process here; 0: nothing is told. `pit demo`: from +90 on."""
     metrics_bind: str = "127.0.0.1"

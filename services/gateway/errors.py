@@ -73,6 +73,13 @@ class Refusal(StrEnum):
     OVERLOADED = "OVERLOADED"
     STORE_FULL = "STORE_FULL"
     DRAINING = "DRAINING"
+    MAINTENANCE = "MAINTENANCE"
+    BANNED = "BANNED"
+    AUDIT_UNAVAILABLE = "AUDIT_UNAVAILABLE"
+    PERSON_NOT_FOUND = "PERSON_NOT_FOUND"
+    SHARD_UNOWNED = "SHARD_UNOWNED"
+    NO_OTHER_MATCHER = "NO_OTHER_MATCHER"
+    SHARD_NOT_TAKEN = "SHARD_NOT_TAKEN"
     INTERNAL = "INTERNAL"
 
 
@@ -136,6 +143,17 @@ MEANINGS: Final[Mapping[Rejection | Refusal, Meaning]] = {
     Refusal.OVERLOADED: Meaning(Code.RESOURCE_EXHAUSTED, "too much to do just now"),
     Refusal.STORE_FULL: Meaning(Code.RESOURCE_EXHAUSTED, "the exchange is out of space"),
     Refusal.DRAINING: Meaning(Code.UNAVAILABLE, "this gateway is going away; resume elsewhere"),
+    Refusal.MAINTENANCE: Meaning(_NOW, "maintenance, no new tables: {reason}"),
+    Refusal.BANNED: Meaning(Code.PERMISSION_DENIED, "banned until {until}: {reason}"),
+    Refusal.AUDIT_UNAVAILABLE: Meaning(
+        Code.UNAVAILABLE, "the audit could not take this act, so nothing was done"
+    ),
+    Refusal.PERSON_NOT_FOUND: Meaning(Code.NOT_FOUND, "person not found"),
+    Refusal.SHARD_UNOWNED: Meaning(_NOW, "the shard has no owner"),
+    Refusal.NO_OTHER_MATCHER: Meaning(_NOW, "no other matcher lives that could take the shard"),
+    Refusal.SHARD_NOT_TAKEN: Meaning(
+        Code.UNAVAILABLE, "no other matcher has taken the shard yet; look at the list of shards"
+    ),
     Refusal.INTERNAL: Meaning(Code.INTERNAL, "internal error (ref {ref})"),
     Rejection.TABLE_NOT_FOUND: Meaning(Code.NOT_FOUND, "table not found"),
     Rejection.TABLE_EXISTS: Meaning(Code.ALREADY_EXISTS, "request id used for another table"),
@@ -199,6 +217,8 @@ RETRY_AFTER_MS: Final[Mapping[Refusal, int]] = {
     Refusal.STORE_FULL: 5_000,
     Refusal.DRAINING: 500,
     Refusal.TOO_MANY_IN_FLIGHT: 100,
+    Refusal.AUDIT_UNAVAILABLE: 1_000,
+    Refusal.SHARD_NOT_TAKEN: 1_000,
 }
 """Where waiting helps and nobody knows better: how long."""
 

@@ -29,15 +29,16 @@ from services.gateway.lobby.news import TableNews, TableWatch
 from services.gateway.lobby.service import LobbyService
 from services.gateway.names import NameBook
 from services.gateway.observer import UNOBSERVED, Observer
+from services.gateway.operate.orders import READ_EVERY_S, Orders, OrdersStore
 from services.gateway.records.reader import GameReader
 from services.gateway.records.service import RecordService
 from services.gateway.session.core import Session
 from services.gateway.session.limits import PUBLIC, Profile, Rank
 from services.gateway.session.port import Door, Ending, Expiring, Flushed, Overdue, Receipt
-from services.gateway.session.roles import Caller
+from services.gateway.session.roles import Caller, refuse_operators
 from services.gateway.session.watch import WatchStream
 from services.gateway.wire import Turn
-from services.log.port import GatewayLog, LogError
+from services.log.port import GatewayLog, LogError, StoreChanged
 from services.settings import SESSIONS_MAX
 
 log = structlog.get_logger()
@@ -66,6 +67,7 @@ class Gateway:
         allowed: Sequence[Network] = (),
         archive: Path | None = None,
         archive_days: int = 30,
+        orders: Orders | None = None,
     ) -> None:
         """`people`: limits on everybody who is not ours; `allowed`: see `Admission`; `archive`:
         directory of the records, without which there is only the live log; `archive_days`: how
@@ -78,13 +80,14 @@ class Gateway:
         self._sessions_max = sessions_max
         self._store = store
         self.admission = Admission(people, clock, allowed, self._limited)
-        self._names = NameBook(store, name_life_s(archive_days))
+        self.name_book = self._names = NameBook(store, name_life_s(archive_days))
         self.names: Mapping[str, str] = self._names
         self.now_s = clock
         self.wall_s = wall
-        self.hub = Hub(log_port, name, shards, self._names, clock, observer)
-        directory = Directory(log_port, shards, clock)
-        self.identity = IdentityService(tokens, store, self._names, self.admission)
+        self.orders = orders or Orders(wall)
+        self.hub = Hub(log_port, name, shards, self._names, clock, observer, self.orders.check_open)
+        self.directory = directory = Directory(log_port, shards, clock)
+        self.identity = IdentityService(tokens, store, self._names, self.admission, self.orders)
         transfers = TransferCodes(self.identity, tokens, store, self.admission)
         self.lobby = LobbyService(
             self.hub, directory, tokens, self._names, store, self.admission, transfers, wall
@@ -109,7 +112,7 @@ class Gateway:
         """Find the ends of the shards' histories. Raises `LogError`."""
         await self.hub.begin()
 
-    async def run(self) -> None:
+    async def run(self, orders: OrdersStore) -> None:
         """Serve until cancelled. Ends in a group with `StoreChanged` on another store."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.hub.append_forever())
@@ -121,6 +124,7 @@ class Gateway:
             tasks.create_task(self._every(TICK_S, self.tick))
             tasks.create_task(self._every(GIVEN_UP_S, self.hub.forget_given_up))
             tasks.create_task(self._look_after_expiries())
+            tasks.create_task(self._obey_forever(orders))
 
     @staticmethod
     async def _every(seconds: float, act: Callable[[], None]) -> None:
@@ -152,6 +156,7 @@ class Gateway:
 
     def open(self, door: Door, caller: Caller) -> Session:
         """A stream begins. Raises `Refused`."""
+        refuse_operators(caller)
         self._admit(caller)
         session = Session(self, door, caller)
         self._opened(session)
@@ -225,6 +230,31 @@ class Gateway:
 
     def spend(self, caller: Caller, table: str = "") -> None:
         self.admission.command(caller, table)
+
+    # -------------------------------------------------------------- operators
+
+    async def obey(self, store: OrdersStore) -> None:
+        """Do what operators have ordered since the last time. Raises `LogError`."""
+        changed = await self.orders.read(store)
+        if changed:
+            self._names.forget()
+        self._names.know(self.orders.operators)
+        if changed:
+            for session in tuple(self._sessions.values()):
+                banned = self.orders.ban_of(session.caller.person)
+                if banned is not None:
+                    session.end(banned)
+
+    async def _obey_forever(self, store: OrdersStore) -> None:
+        """What was ordered last holds while the store is away."""
+        while True:
+            await asyncio.sleep(READ_EVERY_S)
+            try:
+                await self.obey(store)
+            except StoreChanged:
+                raise
+            except LogError as error:
+                log.warning("orders_unknown", error=type(error).__name__)
 
     # -------------------------------------------------------------- the table's side
 

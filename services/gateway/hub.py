@@ -8,7 +8,7 @@ from typing import Any, Final
 import structlog
 
 from engine import events
-from engine.commands import Detach
+from engine.commands import Detach, OpenTable, RequestCommand
 from engine.events import Answered, Record, RequestAnswered
 from services.gateway.appender import Appender
 from services.gateway.errors import Refusal, Refused
@@ -39,6 +39,8 @@ DETACH_RETRY_S: Final = 0.5
 GIVEN_UP_S: Final = 30.0
 """Long after an Attach that was in the log is answered, whatever became of the shard's owner."""
 READ_BLOCK_MS: Final = 1_000
+OPENING: Final = frozenset({OpenTable})
+"""Commands that open a table."""
 RETRY_S: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
@@ -71,7 +73,10 @@ class Hub:
         names: NameBook,
         clock: Callable[[], float],
         observer: Observer = UNOBSERVED,
+        check_open: Callable[[], None] = lambda: None,
     ) -> None:
+        """`check_open` raises `Refused` while no tables are to be opened."""
+        self._check_open = check_open
         self.name = name
         self.shards = shards
         self._outflows = tuple(Outflow(number) for number in range(shards))
@@ -152,6 +157,18 @@ class Hub:
                 feed.give_up_answer(asked, future)
         finally:
             self.release(table)
+
+    async def ask(
+        self, table: str, command: RequestCommand, rank: Rank = Rank.TRADING
+    ) -> RequestAnswered:
+        """The table's answer to a command. Raises `Refused` with its rejection, and in
+        maintenance before a table is opened."""
+        if type(command) in OPENING:
+            self._check_open()
+        answer = await self.request(table, command.request, pack_command(command), rank)
+        if answer.rejection:
+            raise Refused.by_table(answer.rejection, answer.parameters)
+        return answer
 
     async def append_forever(self) -> None:
         """The task that appends."""
@@ -350,3 +367,5 @@ def _persons(record: Record) -> Iterator[str]:
             for seat in item.shown.seats:
                 if seat.person:
                     yield seat.person
+        elif operator := getattr(item, "operator", ""):
+            yield operator

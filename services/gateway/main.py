@@ -22,6 +22,9 @@ from services.gateway.identity.store import RedisPeopleStore
 from services.gateway.identity.tokens import BadKeys, SignedTokens, parse_keys
 from services.gateway.methods import METHODS
 from services.gateway.observer import UNOBSERVED
+from services.gateway.operate.orders import Orders
+from services.gateway.operate.service import OPERATE_METHODS, operate_methods
+from services.gateway.operate.store import RedisOperateStore
 from services.gateway.session.limits import PROFILES
 from services.gateway.session.roles import Role
 from services.log.port import LogError, StoreChanged
@@ -46,13 +49,15 @@ def run(settings: Settings) -> int:
     """Serve until told to stop; the exit code."""
     name = settings.name or f"{socket.gethostname()}-{os.getpid()}"
     logs.configure(settings.log_format, process="gateway", name=name)
+    orders = Orders()
     try:
-        tokens = SignedTokens(parse_keys(settings.token_keys.get_secret_value()))
+        keys = parse_keys(settings.token_keys.get_secret_value())
+        tokens = SignedTokens(keys, orders.check)
     except BadKeys as bad:
         log.error("configuration", what=str(bad))
         return EXIT_CONFIGURATION
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_serve(settings, name, tokens))
+        return runner.run(_serve(settings, name, tokens, orders))
 
 
 def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":
@@ -63,9 +68,10 @@ def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":
     return None
 
 
-async def _serve(settings: Settings, name: str, tokens: SignedTokens) -> int:
+async def _serve(settings: Settings, name: str, tokens: SignedTokens, orders: Orders) -> int:
     log_port = RedisGatewayLog(settings.redis_url)
     store = RedisPeopleStore(settings.redis_url)
+    operate = RedisOperateStore(settings.redis_url)
     try:
         meta = await log_port.meta()
         # A new name for every start: streams of an earlier one of this name are lost.
@@ -87,10 +93,11 @@ async def _serve(settings: Settings, name: str, tokens: SignedTokens) -> int:
             allowed=settings.allowed_networks,
             archive=settings.archive_directory,
             archive_days=settings.archive_days,
+            orders=orders,
         )
         watching = asyncio.create_task(_watch_loop(metrics)) if metrics else None
         try:
-            return await _serve_gateway(gateway, f"{settings.bind}:{settings.port_base}")
+            return await _serve_gateway(gateway, operate, settings)
         finally:
             if watching:
                 watching.cancel()
@@ -103,6 +110,7 @@ async def _serve(settings: Settings, name: str, tokens: SignedTokens) -> int:
     finally:
         await log_port.close()
         await store.close()
+        await operate.close()
 
 
 def new_metrics(sessions_max: int = SESSIONS_MAX) -> GatewayMetrics:
@@ -119,20 +127,34 @@ async def _watch_loop(metrics: GatewayMetrics) -> None:
         metrics.loop_lag.observe(max(0.0, time.monotonic() - begun_s - LOOP_CHECK_S))
 
 
-async def _serve_gateway(gateway: Gateway, address: str) -> int:
+async def _serve_gateway(gateway: Gateway, operate: RedisOperateStore, settings: Settings) -> int:
     stopping = _stop_signal()
-    door = GrpcDoor(gateway)
     await gateway.begin()
+    await gateway.obey(operate)
+    address = f"{settings.bind}:{settings.port_base}"
+    inside = f"{settings.operate_bind}:{settings.operate_port}"
+    door = GrpcDoor(gateway)
+    inner = _inner_door(gateway, operate) if settings.operate_port else None
+    try:
+        if inner is not None:
+            await inner.open(inside)
+    except RuntimeError:
+        log.error("address taken", address=inside, fix="PIT_OPERATE_PORT names another port")
+        return EXIT_ADDRESS
     try:
         port = await door.open(address)
     except RuntimeError:
+        if inner is not None:
+            await inner.close(0)
         log.error("address taken", address=address, fix="PIT_PORT_BASE moves all ports")
         return EXIT_ADDRESS
     log.info("gateway started", address=address, port=port)
     _tune_collector()
-    serving = asyncio.create_task(gateway.run())
+    serving = asyncio.create_task(gateway.run(operate))
     await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
     await door.not_serving()
+    if inner is not None:
+        await inner.close(0)
     failure = serving.exception() if serving.done() and not serving.cancelled() else None
     if failure is None:
         await gateway.drain()
@@ -145,6 +167,12 @@ async def _serve_gateway(gateway: Gateway, address: str) -> int:
             raise error
     log.info("gateway stopped")
     return 0
+
+
+def _inner_door(gateway: Gateway, operate: RedisOperateStore) -> GrpcDoor:
+    """For operators. Their calls are in the audit, and not among the players' figures."""
+    methods = operate_methods(gateway, operate)
+    return GrpcDoor(gateway, methods, OPERATE_METHODS, UNOBSERVED)
 
 
 def _tune_collector() -> None:

@@ -1,6 +1,6 @@
 """Every method of the public port, by its path, whatever door it is asked through."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from typing import Any, Final
 
 from google.protobuf.descriptor import FileDescriptor, MethodDescriptor
@@ -15,7 +15,7 @@ from services.gateway.gateway import Gateway
 from services.gateway.observer import MethodName
 from services.gateway.resource_names import table_name
 from services.gateway.session.limits import EXPIRY_GRACE_S
-from services.gateway.session.roles import Caller, Role, SeatClaim
+from services.gateway.session.roles import Caller, Role, SeatClaim, refuse_operators
 
 PUBLIC_FILES: Final[tuple[FileDescriptor, ...]] = (
     identity_pb2.DESCRIPTOR,
@@ -75,12 +75,27 @@ def _kind(method: MethodDescriptor) -> str:
     return "server_stream" if method.server_streaming else "unary"
 
 
-METHODS: Final[tuple[MethodName, ...]] = tuple(
-    (_kind(method), service.full_name, method.name)
-    for file in PUBLIC_FILES
-    for service in file.services_by_name.values()
-    for method in service.methods
+def names_of(files: Iterable[FileDescriptor]) -> tuple[MethodName, ...]:
+    """Every method of these files."""
+    return tuple(
+        (_kind(method), service.full_name, method.name)
+        for file in files
+        for service in file.services_by_name.values()
+        for method in service.methods
+    )
+
+
+METHODS: Final[tuple[MethodName, ...]] = names_of(PUBLIC_FILES)
+
+FOR_THOSE_WHO_PLAY: Final = frozenset(
+    {
+        "LobbyService/JoinTable",
+        "LobbyService/QuickJoin",
+        "LobbyService/LeaveTable",
+        "LobbyService/ListMySeats",
+    }
 )
+"""Methods that make no sense for an operator, who holds no seat. (`Play` is refused by itself.)"""
 
 Method = Unary | Open | Stream | Play | Watch | NotYet
 
@@ -121,14 +136,33 @@ def methods_of(gateway: Gateway) -> dict[str, Method]:
         "RecordService/GetGame": Unary(record_pb2.GetGameRequest, gateway.records.get_game),
         "PlayService/Ping": Unary(play_pb2.PingRequest, _Ping(gateway)),
     }
+    for name in FOR_THOSE_WHO_PLAY & served.keys():
+        served[name] = _not_for_operators(served[name])
+    return complete(PUBLIC_FILES, served)
+
+
+def complete(files: Iterable[FileDescriptor], served: dict[str, Method]) -> dict[str, Method]:
+    """Methods by path, those of the files that are not served among them."""
+    served = dict(served)
     methods: dict[str, Method] = {}
-    for file in PUBLIC_FILES:
+    for file in files:
         for service in file.services_by_name.values():
             for method in service.methods:
                 name = f"{service.name}/{method.name}"
                 methods["/pit.v1." + name] = served.pop(name, NotYet(method.server_streaming))
     assert not served, f"not in the schema: {', '.join(served)}"
     return methods
+
+
+def _not_for_operators(method: Method) -> Method:
+    assert isinstance(method, Unary)
+    answer = method.answer
+
+    async def refuse_or_answer(caller: Caller, request: Any) -> Message:
+        refuse_operators(caller)
+        return await answer(caller, request)
+
+    return Unary(method.request, refuse_or_answer)
 
 
 class _Ping:

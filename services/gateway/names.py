@@ -45,6 +45,7 @@ class NameBook(Mapping[str, str]):
         self._store = store
         self._life_s = life_s
         self._names: dict[str, str] = {}
+        self._forgotten = 0
 
     def __getitem__(self, person: str) -> str:
         return self._names[person]
@@ -66,10 +67,13 @@ class NameBook(Mapping[str, str]):
 
     async def learn(self, persons: set[str]) -> None:
         """A person without a name is remembered as such; a store that is down changes nothing."""
-        try:
-            found = await self._store.names(sorted(persons))
-        except LogError:
-            return
+        forgotten = -1
+        while forgotten != self._forgotten:  # else what was read may be older than a new name
+            forgotten = self._forgotten
+            try:
+                found = await self._store.names(sorted(persons))
+            except LogError:
+                return
         for person in persons:
             self._keep(person, found.get(person, ""))
 
@@ -80,6 +84,16 @@ class NameBook(Mapping[str, str]):
     async def prolong(self, person: str) -> None:
         """The person is here: the name begins its life anew."""
         await self._store.prolong_name(person, self._life_s)
+
+    def know(self, names: Mapping[str, str]) -> None:
+        """Names that were learnt elsewhere."""
+        for person, name in names.items():
+            self._keep(person, name)
+
+    def forget(self) -> None:
+        """Names have changed: each is learnt anew when it is next needed."""
+        self._names.clear()
+        self._forgotten += 1
 
     def _keep(self, person: str, name: str) -> None:
         self._names[person] = name

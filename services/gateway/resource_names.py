@@ -12,7 +12,8 @@ from typing import Final
 from services.gateway.errors import Refused
 
 _TABLE: Final = re.compile(r"[0-9]{2}[a-z2-7]{20}")
-_PERSON: Final = re.compile(r"[pb][a-z2-7]{20}")
+_PERSON: Final = re.compile(r"[pbo][a-z2-7]{20}")
+"""Persons, bots, operators."""
 ID_CHARACTERS: Final = 20
 REQUEST_ID_BYTES: Final = 16
 
@@ -37,6 +38,11 @@ def person_id(chance: bytes) -> str:
     return "p" + _base32(chance)
 
 
+def operator_id(name: str) -> str:
+    """An operator is known by the name in the token: the same name is the same person."""
+    return "o" + _base32(sha256(b"operator\0" + name.encode()).digest())
+
+
 def table_name(table: str) -> str:
     return f"tables/{table}"
 
@@ -54,6 +60,14 @@ def parse_table(name: str, shards: int, field: str = "table") -> str:
     if shard_of(table) >= shards:
         raise Refused.field(field, "names no shard of this exchange")
     return table
+
+
+def parse_person(name: str, field: str = "person") -> str:
+    """The id in a player's name. Raises `Refused`."""
+    prefix, _, person = name.partition("/")
+    if prefix != "people" or not is_person(person) or not person.startswith("p"):
+        raise Refused.field(field, "must be people/{person}")
+    return person
 
 
 def is_person(person: str) -> bool:

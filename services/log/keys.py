@@ -5,6 +5,9 @@ from functools import cache
 META = "pit:meta"
 MATCHERS = "pit:matchers"
 AUDIT = "pit:audit"
+OPERATE = "pit:operate"
+"""What operators have ordered for the whole exchange."""
+BANS = "pit:id:bans"
 
 
 @cache
@@ -42,6 +45,11 @@ def archived(shard: int) -> str:
 
 def attempts(shard: int) -> str:
     return f"pit:{{{shard:02d}}}:tries"
+
+
+def drain(shard: int) -> str:
+    """Name of the matcher that was asked to hand the shard over; expires by itself."""
+    return f"pit:{{{shard:02d}}}:drain"
 
 
 def person_name(person: str) -> str:

@@ -6,6 +6,7 @@ so none can be wrong.
 """
 
 from collections.abc import Hashable
+from hashlib import sha256
 from typing import Final, Generic, TypeVar
 
 LEASE_MS: Final = 1_500
@@ -15,8 +16,17 @@ LOOK_MS: Final = 250
 """How often a matcher looks at all leases and renews its own, and looks once more when one runs
 out. A lease may have moved just after a look: at most this is lost."""
 
+OWNER_MARK_BYTES: Final = 6
+"""Enough for names never to be mixed up, few enough to leave ten bytes of chance in a nonce."""
+
 assert LOOK_MS * 3 < LEASE_MS
 assert LOOK_MS + 0.6 * LEASE_MS < LEASE_MS, "renewals may each take 0.6 of a lease time"
+
+
+def owner_mark(matcher: str) -> bytes:
+    """What every nonce of the matcher with this name begins with: it tells whose a lease is."""
+    return sha256(matcher.encode()).digest()[:OWNER_MARK_BYTES]
+
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

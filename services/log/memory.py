@@ -303,7 +303,9 @@ class MemoryOwnerLog:
         self._store.request("announce", matcher, self._announced, len(owned))
         leases = tuple(self.leases(shards))
         self._store.meta()
-        return Look(leases, dict(self._store.read().matchers), renewals)
+        state = self._store.read()
+        drains = tuple(state.shards[shard].drain for shard in shards)
+        return Look(leases, dict(state.matchers), renewals, drains)
 
     def _renewal(self, shard: int, nonce: bytes) -> LogError | None:
         try:

@@ -60,6 +60,8 @@ class ShardState:
     lobby: dict[str, bytes] = field(default_factory=dict)
     archived: str | None = None
     attempts: dict[tuple[str, int], int] = field(default_factory=dict)
+    drain: str = ""
+    """The matcher asked to hand the shard over. Here it stays asked: nothing expires."""
 
 
 @dataclass(slots=True)

@@ -198,6 +198,9 @@ class Look:
     """Matchers by name: (a counter that moves while it lives, shards it owns)."""
     renewals: tuple[LogError | None, ...]
     """For each shard owned `None`, or `Fenced` and the like for that shard."""
+    drains: tuple[str, ...] = ()
+    """Of the shards asked for, in their order: the matcher that an operator asked to hand the
+    shard over and to leave it alone, empty for none. Empty where nobody was asked at all."""
 
 
 class OwnerLog(Protocol):

@@ -175,6 +175,7 @@ class RedisOwnerLog:
             ("EVAL", scripts.RENEW, 1, keys.lease(shard), nonce) for shard, nonce in owned
         ]
         commands += [("HMGET", keys.lease(shard), "o", "c") for shard in shards]
+        commands += [("GET", keys.drain(shard)) for shard in shards]
         commands += [
             ("HSET", keys.MATCHERS, matcher, f"{self._announced} {len(owned)}"),
             ("HGETALL", keys.MATCHERS),
@@ -186,12 +187,13 @@ class RedisOwnerLog:
         for reply in seen:
             if isinstance(reply, LogError):
                 raise reply
-        *leases, _, matchers, meta = seen
+        *looked, _, matchers, meta = seen
         self._identity.check(meta)
         return Look(
-            tuple(map(_lease, leases)),
+            tuple(map(_lease, looked[: len(shards)])),
             _matchers(matchers),
             tuple(outcome_of(shard, it) for (shard, _), it in zip(owned, renewals, strict=True)),
+            tuple((name or b"").decode() for name in looked[len(shards) :]),
         )
 
     def _reply(self) -> Any:

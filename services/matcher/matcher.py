@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
+from time import time
 
 import structlog
 
@@ -44,10 +45,12 @@ class Matcher:
         chance: Callable[[int], bytes],
         crash: CrashPoints,
         observer: Observer = UNOBSERVED,
+        wall: Callable[[], float] = time,
     ) -> None:
         self.log = owner_log
         self.ownership = Ownership(owner_log, name, monotonic, crash, observer)
         self._monotonic = monotonic
+        self._wall = wall
         self._sleep = sleep
         self._chance = chance
         self._crash = crash
@@ -179,7 +182,7 @@ class Matcher:
 
     def _take_turn(self, shard: Shard, now_ms: int, attempts: int | None = None) -> None:
         oldest = shard.pending[0].entry if shard.pending else ""
-        turn = Turn(shard, now_ms, self._chance, self._crash)
+        turn = Turn(shard, now_ms, self._chance, self._crash, int(self._wall()))
         begun_s = self._monotonic()
         if attempts is None:
             turn.run(TURN_COMMANDS_MAX)

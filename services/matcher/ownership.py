@@ -1,7 +1,6 @@
 """Taking shards, keeping them, and giving them up."""
 
 from collections.abc import Callable
-from hashlib import sha256
 from os import urandom
 from typing import Final
 
@@ -10,7 +9,7 @@ import structlog
 from engine.check import InvariantBroken, check
 from engine.state import dump
 from services.log.codec import pack_table
-from services.log.lease import LOOK_MS
+from services.log.lease import LOOK_MS, OWNER_MARK_BYTES, owner_mark
 from services.log.port import (
     Fenced,
     Lease,
@@ -70,7 +69,7 @@ class Ownership:
 
     def fresh_nonce(self) -> bytes:
         """A nonce never used before; its first bytes tell whose it is."""
-        return sha256(self.name.encode()).digest()[:6] + urandom(10)
+        return owner_mark(self.name) + urandom(16 - OWNER_MARK_BYTES)
 
     # ---------------------------------------------------------------- between turns
 
@@ -126,9 +125,14 @@ class Ownership:
         self.waiting = [wish for wish in wishes.take if wish[0] not in self._left_alone]
         for name in wishes.silent:
             self.log.forget(name)
+        quiet = [shard for shard in self.shards.values() if shard.is_quiet()]
+        for shard in quiet:
+            if shard.number in wishes.leave:
+                self.give_up(shard)
+                return
         if wishes.give:
-            quiet = [shard for shard in self.shards.values() if shard.is_quiet()]
-            for shard in sorted(quiet, key=lambda shard: len(shard.tables))[:1]:
+            others = [shard for shard in quiet if shard.number not in wishes.keep]
+            for shard in sorted(others, key=lambda shard: len(shard.tables))[:1]:
                 self.give_up(shard)
 
     def _take(self, number: int, watched: Lease | None) -> None:

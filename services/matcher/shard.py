@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Sequence
 
+from engine.shown import Phase
 from engine.state import gateways
 from engine.table import Table
 from engine.value import value
@@ -59,6 +60,8 @@ class Shard:
         self.stopped: dict[str, str] = {}
         """Damaged tables and why; they take no further commands."""
         self.timers = Timers()
+        self.starts = Timers()
+        """Tables that start at an hour, by the wall clock, in seconds."""
         self.presence = Presence()
         self.lost_streams: deque[tuple[str, str]] = deque()
         """(gateway, table) still to be told that the gateway is lost."""
@@ -97,9 +100,15 @@ class Shard:
         self.tables[name] = table
         self.gone.discard(name)
         self.timers.wake(name, table.wake_at_ms)
+        self.await_start(name, table)
         now_ms = self.written.now_ms
         for gateway in gateways(table):
             self.presence.attached(gateway, name, now_ms)
+
+    def await_start(self, name: str, table: Table) -> None:
+        """Note the hour at which a table is to start, where it has one."""
+        if table.phase == Phase.SEATING:
+            self.starts.wake(name, table.start_at_s)
 
     def is_home_of(self, name: str) -> bool:
         """Whether a table of this name belongs to this shard."""
@@ -109,6 +118,7 @@ class Shard:
         """A closed table leaves memory, and with the next snapshot the store."""
         self.tables.pop(name, None)
         self.timers.forget(name)
+        self.starts.forget(name)
         self.presence.forget(name)
         self.marked.discard(name)
         self.dirty.discard(name)

@@ -24,6 +24,10 @@ class Wishes:
     """Shards to acquire, with the lease that was watched standing still."""
     give: int
     """How many shards to hand over to others."""
+    leave: frozenset[int]
+    """Shards to hand over because an operator asked for it."""
+    keep: frozenset[int]
+    """Shards taken over because another matcher was asked to leave them: not to be given first."""
     silent: list[str]
     """Matchers long dead, to be taken out of the list."""
     again_ms: float
@@ -56,20 +60,26 @@ class Sharing:
         share = fair_share(self.name, [*alive, self.name], len(leases))
         free = share - len(owned)
         take: list[tuple[int, Lease | None]] = []
+        asked = dict(enumerate(look.drains))
+        # Who is alone is asked in vain: a shard without an owner helps nobody.
+        asked_of_us = {shard for shard, name in asked.items() if name == self.name and alive}
+        asked_of_others = {shard for shard, name in asked.items() if name not in ("", self.name)}
         again_ms = float(LOOK_MS)
         for shard, lease in enumerate(leases):
             content = (lease.owner, lease.counter) if lease else None
             still_ms = self._leases.still_ms(shard, content, asked_s, told_s)
-            if shard in owned:
+            if shard in owned or shard in asked_of_us:
                 continue
             ownerless_ms = still_ms - LEASE_MS if lease else still_ms
             if ownerless_ms < 0:
                 again_ms = min(again_ms, -ownerless_ms)
-            elif len(take) < free or ownerless_ms >= BEYOND_SHARE_MS:
+            elif len(take) < free or shard in asked_of_others or ownerless_ms >= BEYOND_SHARE_MS:
                 take.append((shard, lease))
         return Wishes(
             take=take,
             give=max(0, -free),
+            leave=owned & asked_of_us,
+            keep=owned & asked_of_others,
             silent=[name for name, silent in silent_ms.items() if silent >= FORGET_MS],
             again_ms=again_ms,
         )

@@ -5,7 +5,7 @@ from typing import Final
 
 import structlog
 
-from engine.commands import Command, GatewayLost, Tick
+from engine.commands import Command, GatewayLost, StartDue, Tick
 from engine.decide import Decision, decide, refuse
 from engine.events import (
     Announced,
@@ -65,6 +65,7 @@ SELDOM: Final = CHANGES_LINE | BYTES_LARGE.keys()
 """Events that need more than being applied and kept."""
 
 TICK: Final = Tick()
+START_DUE: Final = StartDue()
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -73,10 +74,16 @@ class Turn:
     """Collects what happens in one turn. Used once."""
 
     def __init__(
-        self, shard: Shard, now_ms: int, chance: Callable[[int], bytes], crash: CrashPoints
+        self,
+        shard: Shard,
+        now_ms: int,
+        chance: Callable[[int], bytes],
+        crash: CrashPoints,
+        wall_s: int = 0,
     ) -> None:
         self.shard = shard
         self.now_ms = now_ms
+        self.wall_s = wall_s
         self.chance = chance
         self.crash = crash
         self.bytes = 0
@@ -91,6 +98,7 @@ class Turn:
         """Everything this turn has room for, as one commit; `None` if nothing is to be written."""
         self.crash.passing("deciding")
         self.run_timers()
+        self.start_tables()
         self.lose_gateways()
         self.run_commands(commands_max)
         return self.commit()
@@ -113,6 +121,11 @@ class Turn:
             if name in tables and table.wake_at_ms:
                 # A table that wants to be woken for nothing must not keep its owner busy.
                 timers.wake(name, max(table.wake_at_ms, self.now_ms + 1))
+
+    def start_tables(self) -> None:
+        """Start the tables whose hour has come by the wall clock; each is told once."""
+        while self.bytes < TURN_BYTES_MAX and (name := self.shard.starts.pop_due(self.wall_s)):
+            self.owner_says(name, START_DUE)
 
     def lose_gateways(self) -> None:
         """Tell the tables of silent gateways that their streams are lost."""
@@ -214,6 +227,7 @@ class Turn:
         if events:
             shard.keep(name, table)
             self.record(name, table, self.items_of(name, table), answer, events)
+            shard.await_start(name, table)
         else:
             self.tell(name, answer)
 

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from engine.events import ExchangeOpened, Record, RoundScored, Traded
-from services.cli.demo.follow import Takeovers, owner_mark
+from services.cli.demo.follow import Takeovers
 from services.cli.demo.report import BotsReport, read
 from services.cli.demo.tally import TableTally, totals
+from services.log.lease import owner_mark
 from services.log.port import Chunk, InPosition, OutEntry
 from support.whole_game import GAME, WholeGame
 

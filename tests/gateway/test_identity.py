@@ -12,6 +12,7 @@ from services.gateway.identity.memory import MemoryPeopleStore
 from services.gateway.identity.service import IdentityService
 from services.gateway.identity.tokens import SignedTokens, parse_keys
 from services.gateway.names import NameBook
+from services.gateway.operate.orders import Orders
 from services.gateway.session.limits import PUBLIC
 from services.log.port import Unavailable
 from support.front import Front
@@ -44,7 +45,7 @@ class Store(MemoryPeopleStore):
 def service(store: Store) -> IdentityService:
     tokens = SignedTokens(parse_keys("k1:" + "ab" * 32))
     admission = Admission(PUBLIC, lambda: store.now_s)
-    return IdentityService(tokens, store, NameBook(store, NAME_LIFE_S), admission)
+    return IdentityService(tokens, store, NameBook(store, NAME_LIFE_S), admission, Orders())
 
 
 async def guest(

@@ -26,7 +26,9 @@ if _version_not_supported:
 
 
 class OperateServiceStub:
-    """Missing associated documentation comment in .proto file."""
+    """Every act takes a `request_id` of 16 bytes (made by the gateway where it is absent). An act at a
+    table that is repeated with the same id and content is done once and answers the same.
+    """
 
     def __init__(self, channel):
         """Constructor.
@@ -43,6 +45,11 @@ class OperateServiceStub:
                 '/pit.v1.OperateService/DrainShard',
                 request_serializer=pit_dot_v1_dot_operate__pb2.DrainShardRequest.SerializeToString,
                 response_deserializer=pit_dot_v1_dot_operate__pb2.DrainShardResponse.FromString,
+                _registered_method=True)
+        self.GetMaintenance = channel.unary_unary(
+                '/pit.v1.OperateService/GetMaintenance',
+                request_serializer=pit_dot_v1_dot_operate__pb2.GetMaintenanceRequest.SerializeToString,
+                response_deserializer=pit_dot_v1_dot_operate__pb2.GetMaintenanceResponse.FromString,
                 _registered_method=True)
         self.SetMaintenance = channel.unary_unary(
                 '/pit.v1.OperateService/SetMaintenance',
@@ -84,6 +91,11 @@ class OperateServiceStub:
                 request_serializer=pit_dot_v1_dot_operate__pb2.AdjustScoreRequest.SerializeToString,
                 response_deserializer=pit_dot_v1_dot_operate__pb2.AdjustScoreResponse.FromString,
                 _registered_method=True)
+        self.CloseTable = channel.unary_unary(
+                '/pit.v1.OperateService/CloseTable',
+                request_serializer=pit_dot_v1_dot_operate__pb2.CloseTableRequest.SerializeToString,
+                response_deserializer=pit_dot_v1_dot_operate__pb2.CloseTableResponse.FromString,
+                _registered_method=True)
         self.FindPerson = channel.unary_unary(
                 '/pit.v1.OperateService/FindPerson',
                 request_serializer=pit_dot_v1_dot_operate__pb2.FindPersonRequest.SerializeToString,
@@ -122,7 +134,9 @@ class OperateServiceStub:
 
 
 class OperateServiceServicer:
-    """Missing associated documentation comment in .proto file."""
+    """Every act takes a `request_id` of 16 bytes (made by the gateway where it is absent). An act at a
+    table that is repeated with the same id and content is done once and answers the same.
+    """
 
     def ListShards(self, request, context):
         """Missing associated documentation comment in .proto file."""
@@ -131,14 +145,21 @@ class OperateServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DrainShard(self, request, context):
-        """Hand the shard over to another matcher.
+        """Hand the shard over to another matcher. Answers when another one owns it; the one that gave it
+        away does not take it back within a minute.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetMaintenance(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def SetMaintenance(self, request, context):
-        """No new tables; running games finish.
+        """No new tables; running games finish. Every gateway obeys within two seconds.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -151,7 +172,8 @@ class OperateServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListAllTables(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Private tables among them.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -164,7 +186,8 @@ class OperateServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FreezeTable(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """The table's time stands still: every player keeps what remains of every deadline.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -176,13 +199,21 @@ class OperateServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def VoidRound(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """The round being played is dealt again, without a score.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def AdjustScore(self, request, context):
         """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CloseTable(self, request, context):
+        """A game being played is broken off.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -194,13 +225,16 @@ class OperateServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RemovePerson(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Frees a person's seat at one table; that person cannot sit down there again.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def BanPerson(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Sign-ins are refused, and streams that run are ended on every gateway within two seconds.
+        With `until` in the past a ban is lifted.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -212,7 +246,8 @@ class OperateServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExportGame(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """The records of a game, as a file that `pit verify` reads.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -224,7 +259,8 @@ class OperateServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListAudit(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Oldest first.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -241,6 +277,11 @@ def add_OperateServiceServicer_to_server(servicer, server):
                     servicer.DrainShard,
                     request_deserializer=pit_dot_v1_dot_operate__pb2.DrainShardRequest.FromString,
                     response_serializer=pit_dot_v1_dot_operate__pb2.DrainShardResponse.SerializeToString,
+            ),
+            'GetMaintenance': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetMaintenance,
+                    request_deserializer=pit_dot_v1_dot_operate__pb2.GetMaintenanceRequest.FromString,
+                    response_serializer=pit_dot_v1_dot_operate__pb2.GetMaintenanceResponse.SerializeToString,
             ),
             'SetMaintenance': grpc.unary_unary_rpc_method_handler(
                     servicer.SetMaintenance,
@@ -281,6 +322,11 @@ def add_OperateServiceServicer_to_server(servicer, server):
                     servicer.AdjustScore,
                     request_deserializer=pit_dot_v1_dot_operate__pb2.AdjustScoreRequest.FromString,
                     response_serializer=pit_dot_v1_dot_operate__pb2.AdjustScoreResponse.SerializeToString,
+            ),
+            'CloseTable': grpc.unary_unary_rpc_method_handler(
+                    servicer.CloseTable,
+                    request_deserializer=pit_dot_v1_dot_operate__pb2.CloseTableRequest.FromString,
+                    response_serializer=pit_dot_v1_dot_operate__pb2.CloseTableResponse.SerializeToString,
             ),
             'FindPerson': grpc.unary_unary_rpc_method_handler(
                     servicer.FindPerson,
@@ -326,7 +372,9 @@ def add_OperateServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class OperateService:
-    """Missing associated documentation comment in .proto file."""
+    """Every act takes a `request_id` of 16 bytes (made by the gateway where it is absent). An act at a
+    table that is repeated with the same id and content is done once and answers the same.
+    """
 
     @staticmethod
     def ListShards(request,
@@ -372,6 +420,33 @@ class OperateService:
             '/pit.v1.OperateService/DrainShard',
             pit_dot_v1_dot_operate__pb2.DrainShardRequest.SerializeToString,
             pit_dot_v1_dot_operate__pb2.DrainShardResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetMaintenance(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/pit.v1.OperateService/GetMaintenance',
+            pit_dot_v1_dot_operate__pb2.GetMaintenanceRequest.SerializeToString,
+            pit_dot_v1_dot_operate__pb2.GetMaintenanceResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -588,6 +663,33 @@ class OperateService:
             '/pit.v1.OperateService/AdjustScore',
             pit_dot_v1_dot_operate__pb2.AdjustScoreRequest.SerializeToString,
             pit_dot_v1_dot_operate__pb2.AdjustScoreResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CloseTable(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/pit.v1.OperateService/CloseTable',
+            pit_dot_v1_dot_operate__pb2.CloseTableRequest.SerializeToString,
+            pit_dot_v1_dot_operate__pb2.CloseTableResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1579,7 +1579,7 @@ class RoundVoid(_message.Message):
     round: _builtins.int
     seed: _builtins.bytes
     reason: _builtins.str
-    """Where an operator voided it."""
+    """Where an operator voided it: why, and the operator's name."""
     operator: _builtins.str
     @_builtins.property
     def deltas(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
@@ -1642,7 +1642,7 @@ class TableClosed(_message.Message):
     REASON_FIELD_NUMBER: _builtins.int
     OPERATOR_FIELD_NUMBER: _builtins.int
     reason: _builtins.str
-    """Where an operator closed it."""
+    """Where an operator closed it: why, and the operator's name."""
     operator: _builtins.str
     def __init__(
         self,
@@ -1770,9 +1770,12 @@ class Announcement(_message.Message):
     KEY_FIELD_NUMBER: _builtins.int
     PARAMETERS_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    OPERATOR_FIELD_NUMBER: _builtins.int
     key: _builtins.str
     """Key of the text, with its parameters; `text` is the English fallback."""
     text: _builtins.str
+    operator: _builtins.str
+    """Name of the operator who says it."""
     @_builtins.property
     def parameters(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
     def __init__(
@@ -1781,10 +1784,11 @@ class Announcement(_message.Message):
         key: _builtins.str = ...,
         parameters: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         text: _builtins.str = ...,
+        operator: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "parameters", b"parameters", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "operator", b"operator", "parameters", b"parameters", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -3,13 +3,13 @@
 import asyncio
 import time
 from dataclasses import dataclass, field
-from hashlib import sha256
 from statistics import median
 
 from services.archive.frames import id_order
 from services.archive.passing import tells_events
 from services.cli.demo.tally import TableTally
 from services.log.codec import Undecodable, unpack_lobby_line, unpack_record
+from services.log.lease import OWNER_MARK_BYTES
 from services.log.port import Chunk, GatewayLog, OutEntry, Unavailable
 
 BLOCK_MS = 500
@@ -17,13 +17,6 @@ PAUSE_S = 0.025
 """Between two reads, so that one brings many entries; figures of takeovers are as exact as this."""
 RETRY_S = 0.2
 PLAYED_WITHIN_S = 3.0
-OWNER_BYTES = 6
-"""An owner's nonce begins with so many bytes of the hash of its matcher's name."""
-
-
-def owner_mark(matcher: str) -> bytes:
-    """What every nonce of the matcher with this name begins with."""
-    return sha256(matcher.encode()).digest()[:OWNER_BYTES]
 
 
 @dataclass(slots=True)
@@ -157,5 +150,5 @@ class Follower:
             tally.take(record, now_ms)
 
     def _owned(self, shard: int, entry: OutEntry) -> None:
-        self.owners[shard] = entry.nonce[:OWNER_BYTES]
+        self.owners[shard] = entry.nonce[:OWNER_MARK_BYTES]
         self.now_ms[shard] = max(entry.now_ms, self.now_ms.get(shard, 0))

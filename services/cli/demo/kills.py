@@ -4,7 +4,8 @@ import asyncio
 import time
 
 from services.cli.demo.exchange import Exchange
-from services.cli.demo.follow import OWNER_BYTES, Follower, owner_mark
+from services.cli.demo.follow import Follower
+from services.log.lease import OWNER_MARK_BYTES, owner_mark
 from services.log.port import LogError
 
 
@@ -30,7 +31,7 @@ class Killer:
         marks = {owner_mark(name): name for name in owned}
         try:
             for shard, nonce in self._exchange.owners().items():
-                name = marks.get(nonce[:OWNER_BYTES])
+                name = marks.get(nonce[:OWNER_MARK_BYTES])
                 if name is not None:
                     owned[name][shard] = nonce
         except LogError:

@@ -16,10 +16,11 @@ from rich.text import Text
 
 from services.cli.demo import report
 from services.cli.demo.exchange import Exchange
-from services.cli.demo.follow import Follower, owner_mark
+from services.cli.demo.follow import Follower
 from services.cli.demo.kills import Killer
 from services.cli.demo.report import BotsReport
 from services.cli.demo.tally import TableTally, totals
+from services.log.lease import owner_mark
 
 REFRESH_S = 0.5
 WIDE = 110

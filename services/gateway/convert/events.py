@@ -28,6 +28,11 @@ def _seat(seat: int) -> int | None:
     return None if seat == NOBODY else seat
 
 
+def _operator(operator: str, names: Names) -> str:
+    """By name; the log has the id."""
+    return names.get(operator) or operator
+
+
 def _table_opened(event: events.TableOpened, deck: Deck, names: Names) -> table_pb2.TableOpened:
     return table_pb2.TableOpened(
         rule_set=rule_set_message(event.rules), seats=event.seats, owner=person_name(event.owner)
@@ -44,7 +49,10 @@ def _seat_taken(event: events.SeatTaken, deck: Deck, names: Names) -> table_pb2.
 
 def _seat_left(event: events.SeatLeft, deck: Deck, names: Names) -> table_pb2.SeatLeft:
     return table_pb2.SeatLeft(
-        seat=event.seat, removed=event.removed, reason=event.reason, operator=event.operator
+        seat=event.seat,
+        removed=event.removed,
+        reason=event.reason,
+        operator=_operator(event.operator, names),
     )
 
 
@@ -176,7 +184,7 @@ def _round_void(event: events.RoundVoid, deck: Deck, names: Names) -> table_pb2.
         seed=event.seed,
         nonces=event.nonces,
         reason=event.reason,
-        operator=event.operator,
+        operator=_operator(event.operator, names),
     )
 
 
@@ -187,7 +195,7 @@ def _game_ended(event: events.GameEnded, deck: Deck, names: Names) -> table_pb2.
 
 
 def _table_closed(event: events.TableClosed, deck: Deck, names: Names) -> table_pb2.TableClosed:
-    return table_pb2.TableClosed(reason=event.reason, operator=event.operator)
+    return table_pb2.TableClosed(reason=event.reason, operator=_operator(event.operator, names))
 
 
 def _start_called(event: events.StartCalled, deck: Deck, names: Names) -> table_pb2.StartCalled:
@@ -202,12 +210,16 @@ def _invite_rotated(
 
 def _frozen(event: events.Frozen, deck: Deck, names: Names) -> table_pb2.Frozen:
     return table_pb2.Frozen(
-        reason=event.reason, operator=event.operator, at_us=event.at_ms * US_PER_MS
+        reason=event.reason,
+        operator=_operator(event.operator, names),
+        at_us=event.at_ms * US_PER_MS,
     )
 
 
 def _thawed(event: events.Thawed, deck: Deck, names: Names) -> table_pb2.Resumed:
-    return table_pb2.Resumed(operator=event.operator, frozen_us=event.frozen_ms * US_PER_MS)
+    return table_pb2.Resumed(
+        operator=_operator(event.operator, names), frozen_us=event.frozen_ms * US_PER_MS
+    )
 
 
 def _score_adjusted(
@@ -218,7 +230,7 @@ def _score_adjusted(
         delta=event.delta,
         totals=event.totals,
         reason=event.reason,
-        operator=event.operator,
+        operator=_operator(event.operator, names),
         places=event.places,
     )
 
@@ -226,7 +238,10 @@ def _score_adjusted(
 def _announced(event: events.Announced, deck: Deck, names: Names) -> table_pb2.Announcement:
     words = event.parameters
     return table_pb2.Announcement(
-        key=event.key, parameters=dict(zip(words[::2], words[1::2], strict=True)), text=event.text
+        key=event.key,
+        parameters=dict(zip(words[::2], words[1::2], strict=True)),
+        text=event.text,
+        operator=_operator(event.operator, names),
     )
 
 

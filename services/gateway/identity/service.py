@@ -20,6 +20,7 @@ from services.gateway.identity.limits import REFRESH_S, REPEAT_S
 from services.gateway.identity.store import PeopleStore
 from services.gateway.identity.tokens import ACCESS_S, SignedTokens
 from services.gateway.names import NameBook, checked_name
+from services.gateway.operate.orders import Orders
 from services.gateway.resource_names import REQUEST_ID_BYTES, person_id, person_name
 from services.gateway.session.roles import Role
 from services.log import keys
@@ -37,8 +38,14 @@ class SignedIn:
 
 class IdentityService:
     def __init__(
-        self, tokens: SignedTokens, store: PeopleStore, names: NameBook, admission: Admission
+        self,
+        tokens: SignedTokens,
+        store: PeopleStore,
+        names: NameBook,
+        admission: Admission,
+        orders: Orders,
     ) -> None:
+        self._orders = orders
         self._tokens = tokens
         self._store = store
         self._names = names
@@ -69,6 +76,7 @@ class IdentityService:
 
     async def sign_in(self, person: str, sign_in: str, chance: bytes) -> SignedIn:
         """A device begins to act for a person. `chance` is known to this device alone."""
+        self._orders.check_person(person)
         token = await self._keep(self._tokens.first_refresh(sign_in, chance), person, sign_in)
         return SignedIn(self._tokens.access(person, sign_in, Role.PLAYER), token)
 
@@ -82,6 +90,7 @@ class IdentityService:
         if content is None:
             raise Refused(Refusal.INVALID_REFRESH_TOKEN)
         person, sign_in, used = json.loads(content)
+        self._orders.check_person(person)
         successor = await self._keep(self._tokens.refresh_after(token), person, sign_in)
         if not used:
             content = json.dumps([person, sign_in, True])

@@ -5,8 +5,10 @@ verify, so that keys are rotated without signing anybody out.
 """
 
 import hmac
+import secrets
 import time
 from base64 import b32encode, urlsafe_b64encode
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, Final
 
@@ -14,13 +16,15 @@ import jwt
 
 from services.gateway.errors import Refusal, Refused
 from services.gateway.identity.attachments import Attachment, read_attachment, sign_attachment
-from services.gateway.resource_names import is_person
+from services.gateway.resource_names import is_person, operator_id
 from services.gateway.session.roles import Caller, Role, SeatClaim
 
 ALGORITHM: Final = "HS256"
 ACCESS_AUDIENCE: Final = "pit"
 SEAT_AUDIENCE: Final = "pit-seat"
 ACCESS_S: Final = 15 * 60
+OPERATOR_S_MAX: Final = 24 * 3600
+"""An operator's token is not refreshed; one that got lost is worth nothing tomorrow."""
 SEAT_S: Final = 7 * 24 * 3600
 """Longer than any game; the seat itself is checked against the table."""
 KEY_BYTES_MIN: Final = 32
@@ -68,12 +72,26 @@ def _invite_code(key: bytes, table: str, request: bytes) -> str:
 class SignedTokens:
     """Signs and verifies. Nothing is taken from a token before its signature holds."""
 
-    def __init__(self, keys: dict[str, bytes]) -> None:
+    def __init__(
+        self, keys: dict[str, bytes], admit: Callable[[Caller], None] | None = None
+    ) -> None:
+        """`admit` raises `Refused` for a caller who is not to be let in, whatever the token."""
+        self._admit = admit
         self._keys = keys
         self._signer = next(iter(keys))
 
     def access(self, person: str, sign_in: str, role: Role, *, for_s: int = ACCESS_S) -> str:
         claims = {"sub": person, "sid": sign_in, "role": role.value}
+        return self._sign(claims, ACCESS_AUDIENCE, for_s)
+
+    def operator(self, name: str, for_s: int) -> str:
+        """A token for the internal port, with the name of the person who acts."""
+        claims = {
+            "sub": operator_id(name),
+            "sid": secrets.token_hex(16),
+            "role": Role.OPERATOR.value,
+            "name": name,
+        }
         return self._sign(claims, ACCESS_AUDIENCE, for_s)
 
     def seat(self, claim: SeatClaim) -> str:
@@ -94,7 +112,13 @@ class SignedTokens:
             or role not in set(Role)
         ):
             raise Refused(Refusal.INVALID_TOKEN)
-        return Caller(person, sign_in, Role(role), float(claims["exp"]))
+        name = claims.get("name", "")
+        if role == Role.OPERATOR and (not isinstance(name, str) or person != operator_id(name)):
+            raise Refused(Refusal.INVALID_TOKEN)
+        caller = Caller(person, sign_in, Role(role), float(claims["exp"]), name=name)
+        if self._admit is not None:
+            self._admit(caller)
+        return caller
 
     def seat_claim(self, seat_token: str) -> SeatClaim:
         """Raises `Refused`."""

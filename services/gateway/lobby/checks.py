@@ -1,6 +1,7 @@
 """What of a request can be judged by itself, and which tables a caller may see."""
 
 import base64
+import re
 import secrets
 from enum import IntEnum
 from hashlib import blake2b
@@ -15,7 +16,7 @@ from services.gateway.errors import Refused
 from services.gateway.lobby.limits import SEAT_MAX
 from services.gateway.resource_names import REQUEST_ID_BYTES
 from services.gateway.session.roles import Caller
-from services.log.codec import LobbyLine
+from services.log.codec import TABLE_ID, LobbyLine
 
 PAGE_SIZE: Final = 50
 PAGE_SIZE_MAX: Final = 100
@@ -37,11 +38,16 @@ def seat_number(seat: int) -> int:
 
 def request_id(caller: Caller, given: bytes, *, needed: bool) -> bytes:
     """Each person's own: the same bytes from somebody else are another request."""
+    return derived_id(caller.person.encode() + given_id(given, needed=needed))
+
+
+def given_id(given: bytes, *, needed: bool) -> bytes:
+    """The request id as it was sent, or a fresh one where there may be none. Raises `Refused`."""
     if not given and not needed:
         return secrets.token_bytes(REQUEST_ID_BYTES)
     if len(given) != REQUEST_ID_BYTES:
         raise Refused.field("request_id", f"{REQUEST_ID_BYTES} bytes")
-    return derived_id(caller.person.encode() + given)
+    return given
 
 
 def derived_id(of: bytes) -> bytes:
@@ -56,17 +62,18 @@ def page_size(asked: int) -> int:
     return asked or PAGE_SIZE
 
 
-def page_token(table: str) -> str:
-    return base64.urlsafe_b64encode(table.encode()).decode()
+def page_token(after: str) -> str:
+    """Opaque to clients: what the next page comes after."""
+    return base64.urlsafe_b64encode(after.encode()).decode()
 
 
-def page_start(token: str) -> str:
-    """The table after which the page begins; empty for the first page."""
+def page_start(token: str, shape: re.Pattern[str] = TABLE_ID) -> str:
+    """What the page comes after, a table unless it has another `shape`; empty for the first."""
     try:
         start = base64.b64decode(token.encode(), altchars=b"-_", validate=True).decode("ascii")
     except ValueError:
         raise Refused.field("page_token", "as it was given") from None
-    if start and not (len(start) == 22 and start.isalnum()):
+    if start and not shape.fullmatch(start):
         raise Refused.field("page_token", "as it was given")
     return start
 

@@ -25,7 +25,7 @@ from services.gateway.names import NameBook
 from services.gateway.resource_names import parse_table
 from services.gateway.session.limits import Rank
 from services.gateway.session.roles import Caller
-from services.log.codec import LobbyLine, pack_command
+from services.log.codec import LobbyLine
 
 RANKS: Final[Mapping[type[RequestCommand], Rank]] = {
     OpenTable: Rank.OPENING,
@@ -58,10 +58,7 @@ class Desk:
     async def _ask(self, table: str, command: RequestCommand) -> RequestAnswered:
         """The table's answer. Raises `Refused` with its rejection."""
         rank = RANKS.get(type(command), Rank.TRADING)
-        answer = await self._hub.request(table, command.request, pack_command(command), rank)
-        if answer.rejection:
-            raise Refused.by_table(answer.rejection, answer.parameters)
-        return answer
+        return await self._hub.ask(table, command, rank)
 
     async def _line(self, caller: Caller, name: str, field: str = "table") -> LobbyLine:
         """The line of a table that the caller may know of. Raises `Refused`."""

@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from engine.value import value
+from services.gateway.errors import Refusal, Refused
 
 
 class Role(StrEnum):
@@ -23,6 +24,8 @@ class Caller:
     """Wall time."""
     address: str = ""
     """Network address the call came from; empty where the door knows none."""
+    name: str = ""
+    """Of an operator: the person's name."""
 
 
 @value
@@ -34,3 +37,9 @@ class SeatClaim:
     seat: int
     bot: bool
     """Lets a bot take the seat while it wants one."""
+
+
+def refuse_operators(caller: Caller) -> None:
+    """Operators run the exchange and hold no seat. Raises `Refused`."""
+    if caller.role is Role.OPERATOR:
+        raise Refused(Refusal.ROLE_NOT_ALLOWED, role=Role.PLAYER.value)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Iterable
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -35,7 +36,7 @@ from services.gateway.methods import (
     Watch,
     methods_of,
 )
-from services.gateway.observer import MethodName
+from services.gateway.observer import MethodName, Observer
 from services.gateway.session.limits import SLOW_READER_S
 
 RECEIVE_BYTES_MAX: Final = 16 * 1024
@@ -76,12 +77,21 @@ OPTIONS: Final = (
 class GrpcDoor:
     """The native door of one gateway."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        methods: dict[str, Method] | None = None,
+        names: Iterable[MethodName] = METHODS,
+        observer: Observer | None = None,
+    ) -> None:
+        """`methods`: other ones than those of the public port, with their `names`; `observer`:
+        who counts their calls, if not the gateway's."""
+        self._observer = observer or gateway.observer
         self._gateway = gateway
         self._server = grpc.aio.server(options=OPTIONS)
         self._health = health.aio.HealthServicer()
         self._services: list[str] = [""]
-        self._register(methods_of(gateway))
+        self._register(methods_of(gateway) if methods is None else methods, names)
 
     async def open(self, address: str) -> int:
         """Listen; the port. Raises `RuntimeError` where the address is taken."""
@@ -101,9 +111,9 @@ class GrpcDoor:
         for service in self._services:
             await self._health.set(service, status)
 
-    def _register(self, methods: dict[str, Method]) -> None:
+    def _register(self, methods: dict[str, Method], known: Iterable[MethodName]) -> None:
         by_service: dict[str, dict[str, grpc.RpcMethodHandler[Any, Any]]] = defaultdict(dict)
-        names = {f"/{service}/{name}": (kind, service, name) for kind, service, name in METHODS}
+        names = {f"/{service}/{name}": (kind, service, name) for kind, service, name in known}
         for path, method in methods.items():
             _, service, name = path.split("/")
             by_service[service][name] = self._handler(method, names[path])
@@ -120,7 +130,7 @@ class GrpcDoor:
         """Unary methods are served as request streams, so that no slot waits for a body unseen."""
 
         def served(handler: Handler) -> Handler:
-            return observed(guarded(handler), name, self._gateway.observer)
+            return observed(guarded(handler), name, self._observer)
 
         match method:
             case Unary() | Open():

@@ -1,0 +1,217 @@
+"""For operators: the methods of the internal port.
+
+async with Operator("127.0.0.1:7781", token) as operator:
+    await operator.freeze("tables/...", "a dispute at seat 2")
+
+The token comes from `pit token operator`; it is not renewed.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, Self, TypeVar
+
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+from grpc import StatusCode, aio
+from pit.v1 import lobby_pb2, operate_pb2, operate_pb2_grpc, table_pb2
+
+from services.client.backoff import Backoff
+from services.client.channels import OPTIONS
+from services.client.credentials import CLIENT
+from services.client.errors import details_of, refused
+
+CALL_TIMEOUT_S: Final = 10.0
+"""Handing a shard over takes up to five."""
+PATIENCE_S: Final = 10.0
+"""How long an act that found no owner of its table, or no audit, is tried again."""
+PAGE_SIZE: Final = 100
+
+Response = TypeVar("Response", bound=Message)
+
+
+class Operator:
+    """One operator's connection. Every method raises `Refused`.
+
+    Each act is sent with a request id of its own, under which it is repeated where it found nobody
+    to answer: it is done once.
+    """
+
+    def __init__(self, target: str, token: str) -> None:
+        self._channel = aio.insecure_channel(target, options=OPTIONS)
+        self._stub = operate_pb2_grpc.OperateServiceStub(self._channel)
+        self._metadata = (("authorization", f"Bearer {token}"), ("pit-client", CLIENT))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._channel.close()
+
+    # ------------------------------------------------------------------ the exchange
+
+    async def shards(self) -> Sequence[operate_pb2.Shard]:
+        listed = await self._call(self._stub.ListShards, operate_pb2.ListShardsRequest())
+        return listed.shards
+
+    async def drain_shard(self, shard: int, reason: str = "") -> operate_pb2.Shard:
+        """Hand a shard over to another matcher; answers with its new owner."""
+        request = operate_pb2.DrainShardRequest(shard=shard, reason=reason, request_id=_id())
+        return (await self._call(self._stub.DrainShard, request)).shard
+
+    async def maintenance(self) -> operate_pb2.GetMaintenanceResponse:
+        return await self._call(self._stub.GetMaintenance, operate_pb2.GetMaintenanceRequest())
+
+    async def set_maintenance(self, *, on: bool, reason: str) -> None:
+        """While it is on no table is opened; those in play go on."""
+        request = operate_pb2.SetMaintenanceRequest(on=on, reason=reason, request_id=_id())
+        await self._call(self._stub.SetMaintenance, request)
+
+    def dead_letters(self) -> AsyncIterator[operate_pb2.DeadLetter]:
+        return self._pages(
+            self._stub.ListDeadLetters, operate_pb2.ListDeadLettersRequest(), "dead_letters"
+        )
+
+    def audit(self, since_s: float = 0) -> AsyncIterator[operate_pb2.AuditEntry]:
+        """Oldest first; `since_s` is wall time, seconds since 1970."""
+        request = operate_pb2.ListAuditRequest(since=_timestamp(since_s))
+        return self._pages(self._stub.ListAudit, request, "entries")
+
+    # ------------------------------------------------------------------ tables
+
+    def tables(self) -> AsyncIterator[lobby_pb2.Table]:
+        """All of them, private ones among them."""
+        return self._pages(self._stub.ListAllTables, operate_pb2.ListAllTablesRequest(), "tables")
+
+    async def create_tables(
+        self,
+        template: lobby_pb2.CreateTableRequest,
+        count: int,
+        start_at_s: float = 0,
+        request_id: bytes = b"",
+    ) -> Sequence[str]:
+        """Names of so many tables like the template; 0: their players start them."""
+        request = operate_pb2.CreateTablesRequest(
+            request_id=request_id or _id(),
+            template=template,
+            count=count,
+            start_at=_timestamp(start_at_s) if start_at_s else None,
+        )
+        return (await self._call(self._stub.CreateTables, request)).tables
+
+    async def announce(
+        self,
+        text: str,
+        tables: Sequence[str] = (),
+        key: str = "",
+        parameters: Mapping[str, str] | None = None,
+    ) -> int:
+        """Say something at some tables, or at all; at how many it was said."""
+        said = table_pb2.Announcement(text=text, key=key, parameters=parameters or {})
+        request = operate_pb2.AnnounceRequest(announcement=said, tables=tables, request_id=_id())
+        return (await self._call(self._stub.Announce, request)).tables
+
+    async def freeze(self, table: str, reason: str, request_id: bytes = b"") -> int:
+        """The table's time stands still until `resume`. Like all below: the event's seq."""
+        request = operate_pb2.FreezeTableRequest(
+            table=table, reason=reason, request_id=request_id or _id()
+        )
+        return (await self._call(self._stub.FreezeTable, request)).seq
+
+    async def resume(self, table: str, reason: str = "") -> int:
+        request = operate_pb2.ResumeTableRequest(table=table, reason=reason, request_id=_id())
+        return (await self._call(self._stub.ResumeTable, request)).seq
+
+    async def void_round(self, table: str, round_: int, reason: str) -> int:
+        """The round being played is dealt again."""
+        request = operate_pb2.VoidRoundRequest(
+            table=table, round=round_, reason=reason, request_id=_id()
+        )
+        return (await self._call(self._stub.VoidRound, request)).seq
+
+    async def adjust_score(self, table: str, seat: int, delta: int, reason: str) -> int:
+        request = operate_pb2.AdjustScoreRequest(
+            table=table, seat=seat, delta=delta, reason=reason, request_id=_id()
+        )
+        return (await self._call(self._stub.AdjustScore, request)).seq
+
+    async def close_table(self, table: str, reason: str) -> int:
+        """A game being played is broken off."""
+        request = operate_pb2.CloseTableRequest(table=table, reason=reason, request_id=_id())
+        return (await self._call(self._stub.CloseTable, request)).seq
+
+    def export_game(
+        self, game: str, reason: str = ""
+    ) -> "aio.UnaryStreamCall[operate_pb2.ExportGameRequest, operate_pb2.ExportGameResponse]":
+        """What is known of it, then the file that `pit verify` reads, piece by piece."""
+        request = operate_pb2.ExportGameRequest(game=game, reason=reason, request_id=_id())
+        return self._stub.ExportGame(request, metadata=self._metadata)
+
+    # ------------------------------------------------------------------ persons
+
+    async def find(self, query: str) -> Sequence[operate_pb2.Person]:
+        """By `people/{person}`, or by the beginning of a name."""
+        request = operate_pb2.FindPersonRequest(query=query)
+        return (await self._call(self._stub.FindPerson, request)).people
+
+    async def remove(
+        self, person: str, table: str, reason: str, request_id: bytes = b""
+    ) -> operate_pb2.RemovePersonResponse:
+        """Free a person's seat, for good."""
+        request = operate_pb2.RemovePersonRequest(
+            person=person, table=table, reason=reason, request_id=request_id or _id()
+        )
+        return await self._call(self._stub.RemovePerson, request)
+
+    async def ban(self, person: str, until_s: float, reason: str) -> None:
+        """Until then (wall time) the person is not let in; in the past: a ban is lifted."""
+        request = operate_pb2.BanPersonRequest(
+            person=person, until=_timestamp(until_s), reason=reason, request_id=_id()
+        )
+        await self._call(self._stub.BanPerson, request)
+
+    async def rename(self, person: str, display_name: str, reason: str) -> None:
+        request = operate_pb2.RenamePersonRequest(
+            person=person, display_name=display_name, reason=reason, request_id=_id()
+        )
+        await self._call(self._stub.RenamePerson, request)
+
+    # ------------------------------------------------------------------ inside
+
+    async def _call(self, method: Callable[..., Awaitable[Response]], request: Message) -> Response:
+        backoff = Backoff()
+        gives_up_at = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return await method(request, metadata=self._metadata, timeout=CALL_TIMEOUT_S)
+            except aio.AioRpcError as error:
+                late = time.monotonic() > gives_up_at
+                if error.code() != StatusCode.UNAVAILABLE or late:
+                    raise refused(error) from error
+                reason, wait_s = details_of(error)
+                if not reason:  # nobody listens there: waiting is for those who were answered
+                    raise refused(error) from error
+                await asyncio.sleep(backoff.delay_s(wait_s))
+
+    async def _pages(
+        self, method: Callable[..., Awaitable[Any]], request: Any, field: str
+    ) -> AsyncIterator[Any]:
+        request.page_size = PAGE_SIZE
+        while True:
+            listed = await self._call(method, request)
+            for one in getattr(listed, field):
+                yield one
+            if not listed.next_page_token:
+                return
+            request.page_token = listed.next_page_token
+
+
+def _id() -> bytes:
+    return os.urandom(16)
+
+
+def _timestamp(at_s: float) -> Timestamp:
+    stamp = Timestamp()
+    stamp.FromNanoseconds(int(at_s * 1_000_000_000))
+    return stamp

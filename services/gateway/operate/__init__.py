@@ -1,0 +1,1 @@
+"""Running the exchange: what operators order, and how every gateway obeys it."""
