@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable
 
-from google.rpc import error_details_pb2, status_pb2
+from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc import StatusCode, aio
+from pit.v1 import play_pb2
+
+Trailing = Iterable[tuple[str, str | bytes]]
 
 
 class ClientError(Exception):
@@ -37,19 +40,44 @@ def details_of(error: aio.AioRpcError) -> tuple[str, float]:
     return details_in(error.trailing_metadata() or ())
 
 
-def details_in(trailing: Iterable[tuple[str, str | bytes]]) -> tuple[str, float]:
+def details_in(trailing: Trailing) -> tuple[str, float]:
     """The same, of a call's trailing metadata."""
-    reason, wait_s = "", 0.0
+    info, retry = _details(trailing)
+    return info.reason, retry.retry_delay.seconds + retry.retry_delay.nanos / 1e9
+
+
+def rejected_by(error: aio.AioRpcError, number: int) -> play_pb2.Rejected:
+    """What a failed Act means for its command. A call that was not refused by the exchange, but
+    failed on the way, is one to be repeated."""
+    info, retry = _details(error.trailing_metadata() or ())
+    parameters = dict(info.metadata)
+    return play_pb2.Rejected(
+        number=number,
+        code=error.code().value[0] if info.reason and _is_final(error) else code_pb2.UNAVAILABLE,
+        reason=info.reason,
+        consumed=parameters.pop("consumed", "") == "true",
+        parameters=parameters,
+        message=error.details() or "",
+        retry_after_ms=retry.retry_delay.ToMilliseconds(),
+    )
+
+
+def _is_final(error: aio.AioRpcError) -> bool:
+    """A token is renewed, and the exchange's own failure does not say what became of the call."""
+    return error.code() not in {StatusCode.UNAUTHENTICATED, StatusCode.INTERNAL}
+
+
+def _details(
+    trailing: Trailing,
+) -> tuple[error_details_pb2.ErrorInfo, error_details_pb2.RetryInfo]:
+    info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
     for key, value in trailing:
         if key != "grpc-status-details-bin" or not isinstance(value, bytes):
             continue
         for detail in status_pb2.Status.FromString(value).details:
-            info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
-            if detail.Unpack(info):
-                reason = info.reason
-            elif detail.Unpack(retry):
-                wait_s = retry.retry_delay.seconds + retry.retry_delay.nanos / 1e9
-    return reason, wait_s
+            if not detail.Unpack(info):
+                detail.Unpack(retry)
+    return info, retry
 
 
 def refused(error: aio.AioRpcError) -> Refused:

@@ -25,6 +25,7 @@ from pit.v1 import (
 )
 
 from engine.value import value
+from services.client.acting import WatchProtocol
 from services.client.backoff import Backoff
 from services.client.channels import Channels
 from services.client.credentials import CLIENT, Credentials
@@ -36,6 +37,8 @@ from services.client.records import Records
 from services.client.seat import SeatSession
 from services.client.stream import SeatStream
 from services.client.table_list import watched_tables
+from services.client.watch import ActSeatStream, WatchStream
+from services.client.watching import Watching
 
 CALL_TIMEOUT_S: Final = 5.0
 CALL_PATIENCE_S: Final = 20.0
@@ -265,6 +268,26 @@ class Exchange:
     def play(self, place: Place) -> SeatSession:
         """A seat to play at: `async with` it, and `async for` over what happens."""
         return SeatSession(lambda listener: self.stream(place, listener))
+
+    def play_by_acts(self, place: Place) -> SeatSession:
+        """The same without a stream of our own messages, as a browser plays: Watch and Act."""
+        return SeatSession(
+            lambda listener: ActSeatStream(
+                self._watched(place), self.channels, self.credentials, listener
+            )
+        )
+
+    def watch(self, *tables: str | Place) -> Watching:
+        """Up to eight tables in one stream: by name as a spectator, by place from the own seat."""
+        return Watching(
+            [self._watched(table) for table in tables],
+            lambda watched: WatchStream(watched, self.channels, self.credentials),
+        )
+
+    def _watched(self, table: str | Place) -> WatchProtocol:
+        if isinstance(table, str):
+            return WatchProtocol(table, "", self._items)
+        return WatchProtocol(table.table, table.seat_token, self._items)
 
     async def _call(self, method: "Method[Request, Response]", request: Request) -> Response:
         """A short call, tried again where it found nobody to answer. Raises `Refused`.

@@ -112,9 +112,20 @@ class Drain:
 
 
 @value
+class Over:
+    """Of one table among several that are watched: nothing more will come of it."""
+
+    code: int
+    """A `google.rpc.Code`."""
+    reason: str
+
+
+@value
 class Pong:
     client_us: int
     server_us: int
 
 
-Happening = Happened | Started | WasReset | Settled | InLog | RetryAfter | OutOfStep | Drain | Pong
+Happening = (
+    Happened | Started | WasReset | Settled | InLog | RetryAfter | OutOfStep | Drain | Over | Pong
+)

@@ -59,7 +59,7 @@ class InFlightFull(Exception):
     """Sixteen commands are without an outcome; wait for one."""
 
 
-class _Pending:
+class Pending:
     """A command without an outcome."""
 
     __slots__ = ("answered", "command", "refused", "sent_at", "tries")
@@ -101,7 +101,7 @@ class SeatProtocol:
         history that the view does not belong to."""
         self._generation = 0
         self._next_number = 1
-        self._pending: dict[int, _Pending] = {}
+        self._pending: dict[int, Pending] = {}
         self._confirmed: deque[Undone] = deque(maxlen=CONFIRMED_KEPT)
         self._outgoing: list[bytes] = []
         self._held = False
@@ -114,12 +114,16 @@ class SeatProtocol:
         """The first message of a new stream. Whatever was to be sent on the old one is not."""
         self.attached = False
         self._outgoing.clear()
-        attach = play_pb2.Attach(table=self.table, seat_token=self.seat_token)
-        if self.view is not None:
-            attach.resume.epoch = self._epoch
-            attach.resume.seq = self.view.seq
-            attach.resume.generation = self._generation
+        attach = play_pb2.Attach(
+            table=self.table, seat_token=self.seat_token, resume=self._resume()
+        )
         return play_pb2.PlayRequest(attach=attach).SerializeToString()
+
+    def _resume(self) -> play_pb2.Resume | None:
+        """Where this client stands, once it stands anywhere."""
+        if self.view is None:
+            return None
+        return play_pb2.Resume(epoch=self._epoch, seq=self.view.seq, generation=self._generation)
 
     def submit(self, command: play_pb2.Command, now: float) -> int:
         """Give the command its number, round and place in time, and send it when possible."""
@@ -131,7 +135,7 @@ class SeatProtocol:
         command.round = self.view.round
         command.seen_seq = self.view.seq
         self._next_number += 1
-        pending = _Pending(command, now)
+        pending = Pending(command, now)
         self._pending[command.number] = pending
         if self.attached and not self._held:
             self._send(pending)
@@ -159,11 +163,14 @@ class SeatProtocol:
         """Commands without an outcome."""
         return len(self._pending)
 
-    def _send(self, pending: _Pending) -> None:
+    def _count_try(self, pending: Pending) -> None:
         pending.tries += 1
         pending.refused = None
         if pending.tries > 1:
             self.retries += 1
+
+    def _send(self, pending: Pending) -> None:
+        self._count_try(pending)
         self._outgoing.append(play_pb2.PlayRequest(command=pending.command).SerializeToString())
 
     def retry(self) -> None:
@@ -179,12 +186,16 @@ class SeatProtocol:
     def receive(self, data: bytes) -> Iterator[Happening]:
         """Take one message. The view moves on with each happening that is taken."""
         for part in play_pb2.PlayResponse.FromString(data).batch.tables:
-            self.log_us = part.log_us
-            for item in part.items:
-                if item.public:
-                    yield from self._event(item, part.epoch)
-                else:
-                    yield from self._other(item, part.epoch)
+            yield from self.take(part)
+
+    def take(self, part: play_pb2.TableBatch) -> Iterator[Happening]:
+        """Take what a message says of this table."""
+        self.log_us = part.log_us
+        for item in part.items:
+            if item.public:
+                yield from self._event(item, part.epoch)
+            else:
+                yield from self._other(item, part.epoch)
 
     def _event(self, item: play_pb2.Item, epoch: bytes) -> Iterator[Happening]:
         view = self.view
@@ -205,7 +216,7 @@ class SeatProtocol:
         yield Happened(event, number, received, given)
         if number in self._pending:
             traded = None
-            if self._pending[number].command.HasField("offer"):
+            if event.HasField("traded") or event.HasField("offer_opened"):  # else: one came back
                 traded = event.HasField("traded")
             yield self._settle(number, Effective(event.seq, traded))
 
@@ -257,7 +268,7 @@ class SeatProtocol:
         """Settle what the exchange has answered, then send again what it has not seen."""
         same = generation == self._generation
         answered = {answer.number: answer for answer in answers} if same else {}
-        left: list[_Pending] = []
+        left: list[Pending] = []
         for number, pending in list(self._pending.items()):
             if same and number < next_number:
                 yield from self._settle_by(answered.get(number), pending)
@@ -275,7 +286,7 @@ class SeatProtocol:
         for pending in left:
             self._send(pending)
 
-    def _settle_by(self, answer: play_pb2.Answer | None, pending: _Pending) -> Iterator[Happening]:
+    def _settle_by(self, answer: play_pb2.Answer | None, pending: Pending) -> Iterator[Happening]:
         number = pending.command.number
         if answer is None:
             yield self._settle(number, Unknown("FORGOTTEN"))
@@ -300,7 +311,7 @@ class SeatProtocol:
         if all(one.refused is not None for one in sent[first:]):
             yield from self._go_back_to(sent[first])
 
-    def _go_back_to(self, first: _Pending) -> Iterator[Happening]:
+    def _go_back_to(self, first: Pending) -> Iterator[Happening]:
         """All refusals are in: wait and repeat, resume, or do without the refused command."""
         refused = first.refused
         assert refused is not None
@@ -318,7 +329,7 @@ class SeatProtocol:
             self._renumber(later)
             self.retry()
 
-    def _renumber(self, commands: list[_Pending]) -> None:
+    def _renumber(self, commands: list[Pending]) -> None:
         for pending in commands:
             pending.command.number = self._next_number
             self._pending[self._next_number] = pending

@@ -11,7 +11,7 @@ from grpc import StatusCode
 from pit.v1 import lobby_pb2, play_pb2, table_pb2
 
 from engine.cards import ONE
-from services.client import stream as stream_module
+from services.client import kept
 from services.client.errors import Refused, SignedOut, Superseded
 from services.client.exchange import Exchange, Place
 from services.client.happenings import Effective, Rejected, Started, Unknown, WasReset
@@ -221,7 +221,7 @@ async def test_a_refusal_that_asks_to_wait_is_tried_again_under_its_number(
 async def test_a_silent_stream_is_ended_and_resumed(
     exchange: Exchange, gateway: StubGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream_module, "SILENCE_MAX_S", 0.05)
+    monkeypatch.setattr(kept, "SILENCE_MAX_S", 0.05)
     session, stream = await sit_down(exchange, gateway)
     again = await gateway.stream()
     assert again.attach.resume.seq == 10
