@@ -84,9 +84,8 @@ class WatchStream(KeptStream):
         request = play_pb2.WatchRequest(
             tables=[watched.protocol.wanted() for watched in self._asked]
         )
-        call: Call = channel.unary_stream(WATCH)(
-            request.SerializeToString(), metadata=self._credentials.metadata()
-        )
+        method: Any = channel.unary_stream(WATCH)
+        call: Call = method(request.SerializeToString(), metadata=self._credentials.metadata())
         self._call = call
         return call
 

@@ -9,7 +9,11 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
+from google.protobuf.message import Message
+from pit.v1 import lobby_pb2
 
+from services.log import keys
+from services.log.connection import SyncConnection
 from services.log.server import EmbeddedServer
 from services.log.store import init_store
 from support.gatewayd import GatewayProcess, gateway
@@ -20,17 +24,22 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, SETTINGS = 0, 1, 4
 END_STREAM, END_HEADERS = 1, 4
 HANDSHAKE_S = 5.0
-RESOURCE_EXHAUSTED, INTERNAL, UNIMPLEMENTED = b"8", b"13", b"12"
+DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, INTERNAL, UNIMPLEMENTED = b"4", b"8", b"13", b"12"
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayProcess]:
-    directory = tmp_path_factory.mktemp("raw")
-    with EmbeddedServer(directory / "store") as server:
+def store_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with EmbeddedServer(tmp_path_factory.mktemp("store")) as server:
         init_store(server.url, SHARDS)
-        with gateway(server.url, directory) as process:
-            Outside(process.target).close()
-            yield process
+        yield server.url
+
+
+@pytest.fixture(scope="module")
+def started(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayProcess]:
+    """A gateway without a matcher: nothing gets into the log but what it appends itself."""
+    with gateway(store_url, tmp_path_factory.mktemp("raw")) as process:
+        Outside(process.target).close()
+        yield process
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
@@ -44,7 +53,20 @@ def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
 
 def header(name: str, text: str) -> bytes:
     """Literally, without an index."""
-    return bytes((0, len(name))) + name.encode() + bytes((len(text),)) + text.encode()
+    return bytes((0, len(name))) + name.encode() + length(len(text)) + text.encode()
+
+
+def length(number: int) -> bytes:
+    """A length in seven bits and as many more as it takes (RFC 7541, 5.1)."""
+    if number < 127:
+        return bytes((number,))
+    number -= 127
+    out = bytearray((127,))
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
 
 
 def call(path: str, *extra: tuple[str, str]) -> bytes:
@@ -88,6 +110,7 @@ def resident_kib(process: GatewayProcess) -> int:
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
 
 
+CREATE_TABLE = "/pit.v1.LobbyService/CreateTable"
 SIGN_IN = "/pit.v1.IdentityService/SignInGuest"
 
 
@@ -99,6 +122,32 @@ def test_b09_a_length_of_four_gigabytes(started: GatewayProcess) -> None:
     assert b"grpc-status\x01" + RESOURCE_EXHAUSTED in received
     assert resident_kib(started) - before < 20_000
     assert alive(started)
+
+
+def unary(message: Message) -> bytes:
+    body = message.SerializeToString()
+    return frame(DATA, END_STREAM, 1, struct.pack(">BI", 0, len(body)) + body)
+
+
+def create_table(process: GatewayProcess, timeout: str) -> bytes:
+    """A CreateTable to which nothing is wrong but, perhaps, its deadline."""
+    outside = Outside(process.target)
+    person = outside.person("Ada")
+    outside.close()
+    request = lobby_pb2.CreateTableRequest(
+        request_id=bytes(16), display_name="A table", preset="blitz", seats=4
+    )
+    fields = (("authorization", f"Bearer {person.access_token}"), ("grpc-timeout", timeout))
+    return call(CREATE_TABLE, *fields) + unary(request)
+
+
+def appended(url: str) -> int:
+    """Entries in all shards' input."""
+    connection = SyncConnection(url)
+    try:
+        return sum(connection.call("XLEN", keys.in_stream(shard)) for shard in range(SHARDS))
+    finally:
+        connection.close()
 
 
 def test_b18_packed_without_saying_how(started: GatewayProcess) -> None:
@@ -115,6 +164,31 @@ def test_b18_packed_in_a_way_nobody_knows(started: GatewayProcess) -> None:
         b"grpc-status\x02" + UNIMPLEMENTED in received or b"grpc-status\x02" + INTERNAL in received
     )
     assert alive(started)
+
+
+@pytest.mark.parametrize("timeout", ["-1S", "1", "S", "1X"])
+def test_b19_a_deadline_that_is_none(started: GatewayProcess, store_url: str, timeout: str) -> None:
+    before = appended(store_url)
+    received = answered(started, create_table(started, timeout))
+    assert b"grpc-status\x02" + INTERNAL in received
+    assert appended(store_url) == before
+    assert alive(started)
+
+
+def test_b19_a_deadline_of_three_thousand_years_is_not_waited_for(started: GatewayProcess) -> None:
+    received = answered(started, create_table(started, "99999999999S"))
+    assert b"grpc-status" in received
+    assert b"retry with the same number or request id" in received
+
+
+@pytest.mark.parametrize("timeout", ["1n", "4m", "4000u", "0S"])
+def test_b20_a_deadline_too_short_for_any_answer(
+    started: GatewayProcess, store_url: str, timeout: str
+) -> None:
+    before = appended(store_url)
+    received = answered(started, create_table(started, timeout))
+    assert b"grpc-status\x01" + DEADLINE_EXCEEDED in received
+    assert appended(store_url) == before
 
 
 @pytest.mark.parametrize(
