@@ -34,8 +34,8 @@ from services.client.happenings import (
     WasReset,
 )
 from services.client.items import PublicItems
+from services.client.kept import TRIED_AGAIN
 from services.client.protocol import SeatProtocol
-from services.client.stream import TRIED_AGAIN
 
 IN_FLIGHT_MAX: Final = 8
 """Commands that a seat sends without waiting: half of what the exchange takes."""

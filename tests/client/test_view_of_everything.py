@@ -18,7 +18,7 @@ from engine.table import Table
 from engine.view import show, view
 from services.client.view import TableView
 from services.gateway.convert.cards import deck_of
-from services.gateway.convert.events import HAS_OWN_PART, event_message, own_part
+from services.gateway.convert.events import concerned, event_message, own_part
 from services.gateway.convert.tables import snapshot_message
 from support.play import Play
 from support.twin.door import give
@@ -80,7 +80,7 @@ class Watched:
         self.seen[message.WhichOneof("kind") or ""] += 1
         for viewer, seen in self.views.items():
             own = None
-            if type(event) in HAS_OWN_PART and viewer != NOBODY:
+            if viewer in concerned(event):
                 own = own_part(view(event, viewer), viewer, deck)
             received = own.received if own is not None else NO_CARDS
             seen.apply(message, received, own.given if own is not None else NO_CARDS)

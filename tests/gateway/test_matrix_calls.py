@@ -15,13 +15,14 @@ import pytest
 from google.protobuf.message import Message
 from pit.v1 import identity_pb2, lobby_pb2, play_pb2, table_pb2
 
-from services.gateway.session.roles import Role
+from services.client.protocol import SeatProtocol
+from services.gateway.session.roles import Role, SeatClaim
 from services.log.codec import unpack_record
 from services.log.redis import RedisReaderLog
 from services.log.server import EmbeddedServer
 from services.log.store import init_store
 from support.gatewayd import GatewayProcess, exchange
-from support.outside import Outside, Person, Refusal
+from support.outside import RETRY_S, WAIT_S, Outside, Person, Refusal, SeatAtTable
 from support.pipes import whole_out
 from support.schema import find_field
 from support.valkey import SHARDS
@@ -458,6 +459,62 @@ def test_b60_a_burst_of_calls(given: Given) -> None:
     assert 5 <= len(refused) <= 20
     assert {each.reason for each in refused} == {"RATE_LIMITED"}
     assert all(each.retry_after_ms > 0 for each in refused)
+
+
+# -------------------------------------------------------------------- streams
+
+
+def watched(table: str) -> play_pb2.WatchedTable:
+    return play_pb2.WatchedTable(table=table)
+
+
+def test_b58_the_fifth_stream_of_a_sign_in(given: Given) -> None:
+    person = given.outside.person("Curious")
+    streams = [person.watch(watched(given.table)) for _ in range(4)]
+    for stream in streams:
+        assert isinstance(stream.next(), list)
+    assert repr(person.watch(watched(given.table)).next()) == "RESOURCE_EXHAUSTED TOO_MANY_STREAMS"
+    seat_token = given.owner.join(given.table).seat_token
+    attach = play_pb2.Attach(table=given.table, seat_token=seat_token)
+    data = play_pb2.PlayRequest(attach=attach).SerializeToString()
+    answer = given.outside.send("PlayService/Play", [data], person.metadata)
+    assert repr(answer) == "RESOURCE_EXHAUSTED TOO_MANY_STREAMS"
+    others = given.outside.person("Another").watch(watched(given.table))
+    assert isinstance(others.next(), list)
+    for stream in (*streams, others):
+        stream.close()
+    again = person.watch(watched(given.table))
+    for _ in range(int(WAIT_S / RETRY_S)):
+        if isinstance(again.next(), list):
+            break
+        time.sleep(RETRY_S)  # the gateway hears a little later that the others are gone
+        again = person.watch(watched(given.table))
+    assert again.raw
+    again.close()
+
+
+def test_b59_a_table_one_may_not_see_is_as_one_that_is_not_there(given: Given) -> None:
+    private = given.owner.table(visibility=table_pb2.VISIBILITY_PRIVATE)
+    stranger = given.outside.person("Stranger")
+    answers = [stranger.watch(watched(table)).next() for table in (private, ABSENT)]
+    assert [repr(answer) for answer in answers] == ["NOT_FOUND TABLE_NOT_FOUND"] * 2
+    assert len({each.message for each in answers if isinstance(each, Refusal)}) == 1
+    seat_token = given.gateway.tokens.seat(
+        SeatClaim(stranger.name.partition("/")[2], private.partition("/")[2], 0, bot=False)
+    )
+    seat = SeatAtTable(stranger, SeatProtocol(private, seat_token))
+    seat.wait(lambda: seat.end is not None)
+    assert repr(seat.end) == "PERMISSION_DENIED NOT_SEATED"  # who has a token has been there once
+    seat.close()
+
+
+def test_the_owner_of_a_private_table_watches_it_without_a_seat(given: Given) -> None:
+    private = given.owner.table(visibility=table_pb2.VISIBILITY_PRIVATE)
+    stream = given.owner.watch(watched(private))
+    first = stream.next()
+    assert isinstance(first, list)
+    assert not first[0].attached.snapshot.HasField("seat")
+    stream.close()
 
 
 def test_a_refresh_token_has_one_successor(given: Given) -> None:

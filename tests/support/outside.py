@@ -16,6 +16,7 @@ from services.client.protocol import SeatProtocol
 
 WAIT_S = 20.0
 RETRY_S = 0.2
+STREAM_S = 120.0
 Metadata = Sequence[tuple[str, Any]]
 
 
@@ -126,11 +127,37 @@ class Person:
         assert isinstance(joined, lobby_pb2.JoinTableResponse)
         return joined
 
+    def watch(self, *tables: play_pb2.WatchedTable) -> "WatchCall":
+        """Up to eight tables in one stream."""
+        return WatchCall(self, tables)
+
     def sit(self, table: str) -> "SeatAtTable":
         """Joined and attached."""
         seat = SeatAtTable(self, SeatProtocol(table, self.join(table).seat_token))
         seat.wait(lambda: seat.protocol.attached)
         return seat
+
+
+class WatchCall:
+    """One Watch stream; its messages as they came."""
+
+    def __init__(self, person: Person, tables: Sequence[play_pb2.WatchedTable]) -> None:
+        request = play_pb2.WatchRequest(tables=tables)
+        method = person.outside.channel.unary_stream("/pit.v1.PlayService/Watch")
+        self._call = method(request.SerializeToString(), metadata=person.metadata, timeout=STREAM_S)
+        self.raw: list[bytes] = []
+
+    def next(self) -> list[play_pb2.Item] | Refusal:
+        """The items of the next message, or how the stream was ended."""
+        try:
+            data = bytes(next(self._call))
+        except grpc.RpcError as error:
+            return Refusal(error)
+        self.raw.append(data)
+        return list(_items(data))
+
+    def close(self) -> None:
+        self._call.cancel()
 
 
 class SeatAtTable:
