@@ -88,8 +88,12 @@ def play(
     table: Annotated[str, typer.Option(help="A table to join; none: one of your own.")] = "",
     seat: Annotated[int | None, typer.Option(min=0, help="A seat there; none: any.")] = None,
     code: Annotated[str, typer.Option(help="Invite code of a private table.")] = "",
-    rules: Annotated[str, typer.Option(help="Preset of your own table.")] = "blitz",
-    seats: Annotated[int, typer.Option(min=3, max=8, help="Its seats; bots fill them.")] = 4,
+    watch: Annotated[str, typer.Option(help="A table to watch, without a seat.")] = "",
+    new: Annotated[bool, typer.Option("--new", help="Not back to the seat you kept.")] = False,
+    rules: Annotated[str, typer.Option(help="Preset of your own table; none: blitz.")] = "",
+    seats: Annotated[
+        int | None, typer.Option(min=3, max=8, help="Its seats, else 4; bots fill them.")
+    ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Let people join; r starts.")] = False,
     private: Annotated[bool, typer.Option("--private", help="By invite code only; waits.")] = False,
     switch: Annotated[
@@ -106,8 +110,10 @@ def play(
         table=table,
         seat=seat,
         code=code,
+        watch=watch,
+        new=new,
         rules=rules,
-        seats=seats,
+        seats=seats or 0,
         wait=wait,
         private=private,
         switches=switch,

@@ -17,6 +17,8 @@ def play(
     table: str,
     seat: int | None,
     code: str,
+    watch: str,
+    new: bool,
     rules: str,
     seats: int,
     wait: bool,
@@ -32,8 +34,8 @@ def play(
             "its keys and its screen are one's own terminal; a pipe has neither",
             "run it in a terminal; for programs there is services/client",
         )
-    from services.play.main import Impossible, Wish
     from services.play.main import play as sit_down
+    from services.play.wish import Impossible, Wish
 
     try:
         sit_down(
@@ -43,9 +45,11 @@ def play(
                 table=table,
                 seat=seat,
                 code=code,
+                watch=watch,
+                new=new,
                 rules=rules,
                 seats=seats,
-                wait=wait or private,
+                wait=wait,
                 private=private,
                 switches=tuple(switches),
                 transcript=transcript,

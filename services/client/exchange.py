@@ -58,13 +58,31 @@ class Place:
     seat_token: str
 
 
-class Exchange:
-    """One sign-in at the exchange, over one or more gateways."""
+@value
+class SignIn:
+    """What lets a person come back later as who it was. A secret, and good once: each renewal
+    gives a new one."""
 
-    def __init__(self, targets: Sequence[str], credentials: Credentials | None = None) -> None:
+    person: str
+    refresh_token: str
+
+
+class Exchange:
+    """One sign-in at the exchange, over one or more gateways.
+
+    `keep` is called with every new `SignIn`, at the latest before the old one is worth nothing.
+    """
+
+    def __init__(
+        self,
+        targets: Sequence[str],
+        credentials: Credentials | None = None,
+        keep: Callable[[SignIn], None] | None = None,
+    ) -> None:
+        self._keep = keep
         self.channels = Channels(tuple(targets))
         self.person = ""
-        """`people/{person}` after `sign_in_guest`."""
+        """`people/{person}` after a sign-in."""
         self._credentials = credentials
         self._refresh_token = ""
         self.records = Records(self._call)
@@ -108,11 +126,24 @@ class Exchange:
         self, given: identity_pb2.SignInGuestResponse | lobby_pb2.RedeemTransferCodeResponse
     ) -> None:
         self.person = given.person
-        self._refresh_token = given.refresh_token
-        self._credentials = Credentials(
-            given.access_token, _seconds(given.access_expires_in), self._refresh
-        )
+        self._remember(given.refresh_token)
+        self._start(given.access_token, _seconds(given.access_expires_in))
+
+    async def sign_in_again(self, kept: SignIn) -> str:
+        """Be again who one was; returns `people/{person}`. Raises `SignedOut` where the exchange
+        does not know the sign-in any more."""
+        self.person, self._refresh_token = kept.person, kept.refresh_token
+        self._start(*await self._refresh())
+        return self.person
+
+    def _start(self, access_token: str, life_s: float) -> None:
+        self._credentials = Credentials(access_token, life_s, self._refresh)
         self._start_renewing(self._credentials)
+
+    def _remember(self, refresh_token: str) -> None:
+        self._refresh_token = refresh_token
+        if self._keep is not None:
+            self._keep(SignIn(self.person, refresh_token))
 
     async def _refresh(self) -> tuple[str, float]:
         request = identity_pb2.RefreshRequest(refresh_token=self._refresh_token)
@@ -124,7 +155,7 @@ class Exchange:
             if failure.code == StatusCode.UNAUTHENTICATED:
                 raise SignedOut(failure.reason) from failure
             raise
-        self._refresh_token = renewed.refresh_token
+        self._remember(renewed.refresh_token)
         return renewed.access_token, _seconds(renewed.access_expires_in)
 
     def _start_renewing(self, credentials: Credentials) -> None:

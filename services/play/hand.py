@@ -1,6 +1,6 @@
 """What a key would do with the hand as it is: the lot it makes, or why it makes none."""
 
-from engine.cards import BEAR, BULL, LOT_MAX, NO_CARDS, ONE, count
+from engine.cards import BULL, LOT_MAX, NO_CARDS, ONE, count, counts, size
 from engine.score import corner
 from engine.value import value
 from services.client.deck import Deck
@@ -19,11 +19,11 @@ class Claim:
 
 @value
 class Choice:
-    """What the person has marked to be given."""
+    """What the person means to give: the cards marked, filled up with the chosen commodity."""
 
     lane: int
-    bull: bool = False
-    bear: bool = False
+    marked: int = NO_CARDS
+    """Bull and Bear; where the rules mix lots, cards of any commodity."""
 
 
 def best_claim(view: TableView) -> Claim | None:
@@ -36,32 +36,54 @@ def best_claim(view: TableView) -> Claim | None:
     return best
 
 
-def lot_of(view: TableView, choice: Choice, size: int) -> int | str:
-    """The lot of `size` cards that the choice makes, Bull and Bear first; else words why not."""
-    extras = choice.bull * ONE[BULL] + choice.bear * ONE[BEAR]
-    plain = size - choice.bull - choice.bear
-    name = words.names(view.deck)[choice.lane]
-    if plain < 0:
-        return "Bull and Bear together are two cards: press 2, or unmark one with b or e."
-    held = count(view.hand, choice.lane)
-    if plain > held:
-        wanted = f"{plain} {name}" if extras else f"{size} {name}"
-        return f"You hold {held} {name}, not {wanted}: {_instead(view, choice, plain)}"
-    return extras + plain * ONE[choice.lane] or "Press 1 to 4."
+def lot_of(view: TableView, choice: Choice, cards: int) -> int | str:
+    """The lot of so many cards that the choice makes, the marked ones first; else words why not."""
+    marked = size(choice.marked)
+    rest = cards - marked
+    if rest < 0:
+        these = words.cards(choice.marked, view.deck)
+        return f"{marked} cards are marked ({these}): press {marked}, or x unmarks them."
+    lot = choice.marked + rest * ONE[choice.lane]
+    held, wanted = count(view.hand, choice.lane), count(lot, choice.lane)
+    if wanted > held:
+        name = words.names(view.deck)[choice.lane]
+        return f"You hold {held} {name}, not {wanted}: {_instead(view, choice, rest)}"
+    return lot or "Press 1 to 4."
 
 
-def _instead(view: TableView, choice: Choice, plain: int) -> str:
+def _instead(view: TableView, choice: Choice, cards: int) -> str:
     names = words.names(view.deck)
-    able = [names[lane] for lane in view.suits if count(view.hand, lane) >= plain]
+    able = [names[lane] for lane in view.suits if unmarked(view, choice, lane) >= cards]
     if able:
         return f"choose {' or '.join(able[:3])} with the arrows."
     most = largest(view, choice)
     return f"call {most} or fewer." if most else "choose another with the arrows."
 
 
+def unmarked(view: TableView, choice: Choice, lane: int) -> int:
+    """Cards of a commodity in hand that are not marked."""
+    return count(view.hand, lane) - count(choice.marked, lane)
+
+
 def largest(view: TableView, choice: Choice) -> int:
     """The most cards that the choice could give at once."""
-    return min(LOT_MAX, count(view.hand, choice.lane) + choice.bull + choice.bear)
+    return min(LOT_MAX, size(choice.marked) + unmarked(view, choice, choice.lane))
+
+
+def with_mark(view: TableView, choice: Choice, lane: int) -> Choice | str:
+    """One card more marked; else words why not."""
+    if size(choice.marked) == LOT_MAX:
+        return f"A lot has {LOT_MAX} cards at most; ← unmarks one, x all."
+    if unmarked(view, choice, lane) <= 0:
+        return f"You hold no more {words.lane_name(view.deck, lane)} to mark."
+    return Choice(choice.lane, choice.marked + ONE[lane])
+
+
+def without_mark(view: TableView, choice: Choice, lane: int) -> Choice | str:
+    """One card fewer marked; else words why not."""
+    if not count(choice.marked, lane):
+        return f"No {words.lane_name(view.deck, lane)} is marked."
+    return Choice(choice.lane, choice.marked - ONE[lane])
 
 
 def first_choice(view: TableView) -> Choice:
@@ -72,22 +94,33 @@ def first_choice(view: TableView) -> Choice:
     return Choice(min(held, key=lambda lane: (count(view.hand, lane), -lane)))
 
 
-def still_held(view: TableView, choice: Choice) -> Choice:
-    """The choice without what has left the hand; where its commodity is gone, another one."""
-    bull = choice.bull and count(view.hand, BULL) > 0
-    bear = choice.bear and count(view.hand, BEAR) > 0
+def still_held(view: TableView, choice: Choice, given: int = NO_CARDS) -> Choice:
+    """The choice after `given` has left the hand: what was given is no longer marked, and where
+    the chosen commodity is gone, another one is chosen."""
+    left = [
+        max(0, min(marked - gone, held))
+        for marked, gone, held in zip(
+            counts(choice.marked), counts(given), counts(view.hand), strict=True
+        )
+    ]
+    marked = sum(number * ONE[lane] for lane, number in enumerate(left))
     if view.hand != NO_CARDS and not count(view.hand, choice.lane):
-        return Choice(first_choice(view).lane, bull, bear)
-    return Choice(choice.lane, bull, bear)
+        return Choice(first_choice(view).lane, marked)
+    return Choice(choice.lane, marked)
 
 
 def moved(view: TableView, choice: Choice, step: int) -> Choice:
     """The next commodity in hand, upwards or downwards."""
     held = [lane for lane in view.suits if count(view.hand, lane)] or list(view.suits)
     if choice.lane not in held:
-        return Choice(held[0], choice.bull, choice.bear)
+        return Choice(held[0], choice.marked)
     place = (held.index(choice.lane) + step) % len(held)
-    return Choice(held[place], choice.bull, choice.bear)
+    return Choice(held[place], choice.marked)
+
+
+def plain(cards: int) -> int:
+    """Cards without Bull and Bear."""
+    return cards & (ONE[BULL] - 1)
 
 
 def answerable(view: TableView, order: list[int]) -> list[int]:

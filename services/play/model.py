@@ -8,7 +8,9 @@ from typing import Final
 
 from pit.v1 import play_pb2, table_pb2
 
+from engine.cards import NO_CARDS
 from engine.value import value
+from services.client.errors import ClientError, Refused, Superseded
 from services.client.happenings import (
     Happened,
     Happening,
@@ -19,8 +21,9 @@ from services.client.happenings import (
     WasReset,
 )
 from services.client.view import NOBODY, TableView
-from services.play import story, words
-from services.play.hand import Choice, answerable, first_choice, still_held
+from services.play import result, story, words
+from services.play.hand import Choice, answerable, first_choice, plain, still_held
+from services.play.result import NO_RESULT, Result
 
 LINES_KEPT: Final = 20_000
 """Several whole games."""
@@ -38,6 +41,8 @@ class Weight(IntEnum):
     """Seen on the table anyway: others' offers."""
     OTHERS = 1
     OWN = 2
+    NEWS = 3
+    """From the exchange and its operators."""
 
 
 @value
@@ -48,22 +53,6 @@ class Line:
     """Log time."""
     text: str
     weight: "Weight"
-
-
-@value
-class Result:
-    """A round that is over, or the game."""
-
-    title: str
-    shown: str
-    """The cards that were shown at the corner."""
-    bull_seat: int
-    bear_seat: int
-    deltas: tuple[int, ...]
-    places: tuple[int, ...]
-
-
-NO_RESULT: Final = Result("", "", NOBODY, NOBODY, (), ())
 
 
 class Model:
@@ -82,6 +71,10 @@ class Model:
         """Why nothing more will come."""
         self.retakable = False
         """Whether the seat can be taken back from who has it now."""
+        self.kept = False
+        """Whether the person left, but keeps the seat."""
+        self.muted: set[int] = set()
+        """Seats whose phrases are not shown."""
         self._order: list[int] = []
         """Seats with open offers, oldest first."""
         self._aimed = NOBODY
@@ -113,9 +106,20 @@ class Model:
                 break
             if line.weight == Weight.OTHERS:
                 others_left -= 1
-            if line.weight == Weight.OWN or (line.weight == Weight.OTHERS and others_left >= 0):
+            if line.weight >= Weight.OWN or (line.weight == Weight.OTHERS and others_left >= 0):
                 lines.append(line)
         return lines[::-1]
+
+    def lost(self, error: ClientError, view: TableView) -> None:
+        """Nothing more will come from the seat, or not until it is taken back."""
+        if isinstance(error, Superseded):
+            self.superseded(view)
+        elif isinstance(error, Refused):
+            gone = error.reason == "TABLE_CLOSED"
+            told = words.refusal(error.reason, {}, error.message)
+            self.end = "The table is closed." if gone else told
+        else:
+            self.end = f"The seat is lost: {error}."
 
     def superseded(self, view: TableView) -> None:
         """The seat is held by somebody else: by a stand-in, or by another device."""
@@ -141,70 +145,44 @@ class Model:
 
     def _take_event(self, happened: Happened, view: TableView, log_us: int) -> None:
         event = happened.event
-        kind = event.WhichOneof("kind")
-        text = story.tell(happened, view)
+        kind = event.WhichOneof("kind") or ""
+        text = "" if self._is_muted(event) else story.tell(happened, view)
         if text:
             self.say(text, log_us, _weight(happened, view.seat))
+        given = NO_CARDS
         if kind == "offer_opened":
             self._closed(event.offer_opened.seat)
             self._order.append(event.offer_opened.seat)
+            given = plain(view.deck.pack(happened.received))  # its marks have done their work
         elif kind == "offer_ended":
             self._closed(event.offer_ended.seat)
         elif kind == "traded":
             self._closed(event.traded.seat, event.traded.partner)
+            given = view.deck.pack(happened.given)
         elif kind == "dealt":
             self._order.clear()
             self.result = NO_RESULT
             self.choice = first_choice(view)
-            self.notice = ""
         elif kind == "exchange_opened":
             self.moved_at_us = log_us
+        elif kind == "resumed":
+            self.moved_at_us += event.resumed.frozen_us
+        elif kind in result.CHANGING:
+            self.result = result.after(self.result, event, view)
+            if kind != "score_adjusted":
+                self._order.clear()
+        if kind in _NEW_FOR_ALL:
             self.notice = ""
-        elif kind in _RESULTS:
-            self._take_result(event, view)
         if happened.number and kind in {"offer_opened", "traded", "offer_ended"}:
             self.moved_at_us = log_us
-        self.choice = still_held(view, self.choice)
+        self.choice = still_held(view, self.choice, given)
         self._aimed = self.aimed(view)
+
+    def _is_muted(self, event: table_pb2.Event) -> bool:
+        return event.HasField("called") and event.called.seat in self.muted
 
     def _closed(self, *seats: int) -> None:
         self._order = [seat for seat in self._order if seat not in seats]
-
-    def _take_result(self, event: table_pb2.Event, view: TableView) -> None:
-        old = self.result
-        self.notice = ""
-        if event.HasField("cornered"):
-            cornered = event.cornered
-            self._order.clear()
-            who = (
-                "YOU HAVE"
-                if cornered.seat == view.seat
-                else f"{story.player(view, cornered.seat)} has"
-            )
-            name = words.names(view.deck)[view.deck.lane[cornered.commodity]]
-            self.result = Result(
-                f"{who} the CORNER ON {name.upper()}: {words.CORNERS[cornered.kind]}",
-                words.cards(view.deck.pack(cornered.hand), view.deck),
-                cornered.bull_seat if cornered.HasField("bull_seat") else NOBODY,
-                cornered.bear_seat if cornered.HasField("bear_seat") else NOBODY,
-                (),
-                (),
-            )
-        elif event.HasField("round_scored"):
-            deltas = tuple(event.round_scored.deltas)
-            self.result = Result(old.title, old.shown, old.bull_seat, old.bear_seat, deltas, ())
-        elif event.HasField("round_void"):
-            self._order.clear()
-            title = f"Round {event.round_void.round} is VOID: no corner before the time was up"
-            self.result = Result(title, "", NOBODY, NOBODY, tuple(event.round_void.deltas), ())
-        else:
-            places = tuple(event.game_ended.places)
-            first = [seat for seat, place in enumerate(places) if place == 1]
-            who = " and ".join(
-                "YOU" if seat == view.seat else story.player(view, seat) for seat in first
-            )
-            title = f"GAME OVER, first: {who or 'nobody'}. {old.title}"
-            self.result = Result(title, old.shown, old.bull_seat, old.bear_seat, old.deltas, places)
 
     def _was_reset(self, reset: WasReset, view: TableView, log_us: int) -> None:
         self.refresh(view)
@@ -238,15 +216,21 @@ class Model:
         self._aimed = able[(able.index(now) + 1) % len(able)]
 
 
-_RESULTS: Final = frozenset({"cornered", "round_scored", "round_void", "game_ended"})
+_NEW_FOR_ALL: Final = (result.CHANGING - {"score_adjusted"}) | {"dealt", "exchange_opened"}
+"""After these the answer to an older key means nothing any more."""
+_NEWS: Final = frozenset({"frozen", "resumed", "announcement", "score_adjusted", "table_closed"})
 
 
 def _weight(happened: Happened, seat: int) -> Weight:
     event = happened.event
-    kind = event.WhichOneof("kind")
+    kind = event.WhichOneof("kind") or ""
+    if kind in _NEWS or (kind == "round_void" and event.round_void.operator):
+        return Weight.NEWS
     if kind == "traded":
         own = seat in (event.traded.seat, event.traded.partner)
         return Weight.OWN if own else Weight.OTHERS
+    if kind == "called":
+        return Weight.OTHERS
     if kind in {"offer_opened", "offer_ended"}:
         return Weight.OWN if getattr(event, kind).seat == seat else Weight.PASSING
     return Weight.OWN

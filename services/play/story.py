@@ -106,6 +106,8 @@ def _round_scored(event: table_pb2.RoundScored, _: Happened, view: TableView) ->
 
 
 def _round_void(event: table_pb2.RoundVoid, *_: object) -> str:
+    if event.operator or event.reason:
+        return f"Round {event.round} is VOIDED {words.by(event.operator, event.reason)}"
     return f"Round {event.round} is void: time ran out without a corner, nobody scores for one"
 
 
@@ -124,8 +126,12 @@ def _seat_taken(event: table_pb2.SeatTaken, _: Happened, view: TableView) -> str
 
 
 def _seat_left(event: table_pb2.SeatLeft, _: Happened, view: TableView) -> str:
-    who = "You" if event.seat == view.seat else f"The player of seat {event.seat}"
-    return f"{who} left the game"
+    own = event.seat == view.seat
+    who = "You" if own else f"The player of seat {event.seat}"
+    if not event.removed:
+        return f"{who} left the game"
+    by = words.by(event.operator, event.reason) if event.operator else "by the table's owner"
+    return f"{who} {'were' if own else 'was'} REMOVED {by}"
 
 
 def _owner_changed(event: table_pb2.OwnerChanged, _: Happened, view: TableView) -> str:
@@ -178,25 +184,28 @@ def _called(event: table_pb2.Called, _: Happened, view: TableView) -> str:
     return f"{subject(view, event.seat, 'says', 'say')}: {phrase}"
 
 
-def _table_closed(*_: object) -> str:
-    return "The table is closed"
+def _table_closed(event: table_pb2.TableClosed, *_: object) -> str:
+    by = f" {words.by(event.operator, event.reason)}" if event.operator or event.reason else ""
+    return f"The table is closed{by}"
 
 
 def _frozen(event: table_pb2.Frozen, *_: object) -> str:
-    return f"The game is frozen by its operator: {event.reason}. Nobody loses time."
+    return f"The game is FROZEN {words.by(event.operator, event.reason)}"
 
 
-def _resumed(*_: object) -> str:
-    return "The game goes on"
+def _resumed(event: table_pb2.Resumed, *_: object) -> str:
+    stood = words.clock(event.frozen_us)
+    return f"The game GOES ON: it stood still for {stood}, everybody has as much time as before"
 
 
 def _announcement(event: table_pb2.Announcement, *_: object) -> str:
-    return f"Announcement: {event.text}"
+    return f"ANNOUNCEMENT: {event.text or event.key}"
 
 
 def _score_adjusted(event: table_pb2.ScoreAdjusted, _: Happened, view: TableView) -> str:
     whose = "Your score" if event.seat == view.seat else f"{player(view, event.seat)}'s score"
-    return f"{whose} is corrected by {event.delta:+d}: {event.reason}"
+    by = words.by(event.operator, event.reason)
+    return f"{whose} is CORRECTED by {event.delta:+d}, {by}"
 
 
 _TELLERS: Final[dict[str, Callable[[Any, Happened, TableView], str]]] = {

@@ -23,6 +23,7 @@ GAME_ENDS: Final[dict[int, str]] = {
     table_pb2.GAME_END_TOO_FEW_PLAYERS: "too few players are left",
     table_pb2.GAME_END_NO_PEOPLE: "no person is left at the table",
     table_pb2.GAME_END_NEVER_STARTED: "the game never started",
+    table_pb2.GAME_END_CLOSED: "an operator ended the game",
 }
 PHRASES: Final[dict[int, str]] = {
     table_pb2.PHRASE_ONE: "One!",
@@ -84,6 +85,17 @@ def names(deck: Deck) -> tuple[str, ...]:
         table_pb2.Commodity.Name(commodity).removeprefix("COMMODITY_").lower()
         for commodity in deck.commodities
     )
+
+
+def lane_name(deck: Deck, lane: int) -> str:
+    """A commodity, the Bull or the Bear."""
+    return {BULL: "Bull", BEAR: "Bear"}.get(lane) or names(deck)[lane]
+
+
+def by(operator: str, reason: str) -> str:
+    """`by Ann (operator): wrong deal`."""
+    who = f"by {operator} (operator)" if operator else "by an operator"
+    return f"{who}: {reason}" if reason else who
 
 
 def cards(packed: int, deck: Deck) -> str:

@@ -1,146 +1,181 @@
-"""Keys through Textual's own headless terminal."""
-
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+"""What each key does: no terminal, no time, no exchange."""
 
 import pytest
+from grpc import StatusCode
 from pit.v1 import table_pb2
-from textual.pilot import Pilot
 
-from engine.cards import BEAR, ONE, pack
-from services.client.errors import Superseded
+from engine.cards import BEAR, BULL, ONE, pack
+from services.client.errors import Refused, Superseded
 from services.client.happenings import Rejected
 from services.client.view import NOBODY
-from services.play.app import PlayApp
-from support.own_table import FakeSeat, happen, view_of
+from services.play.model import Model
+from services.play.player import Player
+from support.own_table import SECOND_US, FakeHouse, FakeSeat, FakeStage, happen, view_of
+
+HURRY, THANKS = table_pb2.PHRASE_HURRY, table_pb2.PHRASE_THANKS
 
 
 class Played:
-    """The app under a pilot, and what it did."""
+    """A player, and what its keys did."""
 
-    def __init__(self, seat: FakeSeat) -> None:
-        self.seat = seat
-        self.other = FakeSeat(view_of())
-        self.started = self.left = 0
-        self.app = PlayApp(seat, self._start, self._leave, self._take_back)
-        self.pilot: Pilot[None]
+    def __init__(self, phase: int = table_pb2.PHASE_OPEN, preset: str = "blitz") -> None:
+        self.seat = FakeSeat(view_of(phase, preset))
+        self.view = self.seat.view
+        self.house = FakeHouse()
+        self.stage = FakeStage()
+        self.model = Model(self.view)
+        self.player = Player(self.seat, self.house, self.stage, self.model)
 
-    async def _start(self) -> None:
-        self.started += 1
-
-    async def _leave(self) -> None:
-        self.left += 1
-
-    async def _take_back(self) -> FakeSeat:
-        return self.other
+    @property
+    def acts(self) -> list[tuple[object, ...]]:
+        return self.seat.acts
 
     @property
     def notice(self) -> str:
-        return self.app.model.notice
+        return self.model.notice
 
-    def screen(self) -> str:
-        return str(self.app.drawn(80, 24).plain)
+    @property
+    def told(self) -> list[str]:
+        return [line.text for line in self.model.told]
 
     async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
+        await self.stage.press(self.player, *keys)
+
+    def offered(self, seat: int, size: int) -> None:
+        opened = table_pb2.OfferOpened(seat=seat, size=size)
+        happen(self.model, self.view, offer_opened=opened)
 
 
-@asynccontextmanager
-async def played(
-    phase: int = table_pb2.PHASE_OPEN, hand: int | None = None
-) -> AsyncIterator[Played]:
-    view = view_of(phase) if hand is None else view_of(phase, hand=hand)
-    playing = Played(FakeSeat(view))
-    async with playing.app.run_test(size=(80, 24)) as pilot:
-        playing.pilot = pilot
-        yield playing
+# ---------------------------------------------------------------------- calling
 
 
 async def test_a_number_calls_so_many_of_the_chosen() -> None:
-    async with played() as playing:
-        await playing.press("d", "3", "f", "2")
-        assert playing.seat.acts == [
-            ("offer", 3 * ONE[2], NOBODY, False),
-            ("offer", 2 * ONE[3], NOBODY, False),
-        ]
+    played = Played()
+    await played.press("d", "3", "f", "2")
+    assert played.acts == [
+        ("offer", 3 * ONE[2], NOBODY, False),
+        ("offer", 2 * ONE[3], NOBODY, False),
+    ]
 
 
 async def test_arrows_choose_and_the_bear_goes_along() -> None:
-    async with played() as playing:
-        await playing.press("down", "e", "2")
-        assert playing.seat.acts == [("offer", ONE[2] + ONE[BEAR], NOBODY, False)]
-        await playing.press("e")
-        assert not playing.app.model.choice.bear
+    played = Played()
+    await played.press("down", "e", "2")
+    assert played.acts == [("offer", ONE[2] + ONE[BEAR], NOBODY, False)]
+    await played.press("e")
+    assert not played.model.choice.marked
 
 
 async def test_too_many_is_said_and_not_sent() -> None:
-    async with played() as playing:
-        await playing.press("f", "4")
-        assert playing.seat.acts == []
-        assert playing.notice.startswith("You hold 2 rye")
+    played = Played()
+    await played.press("f", "4")
+    assert played.acts == []
+    assert played.notice.startswith("You hold 2 rye, not 4")
 
 
-async def test_enter_answers_the_marked_offer_and_tab_marks_another() -> None:
-    async with played() as playing:
-        model, view = playing.app.model, playing.seat.view
-        happen(model, view, offer_opened=table_pb2.OfferOpened(seat=1, size=2))
-        happen(model, view, offer_opened=table_pb2.OfferOpened(seat=3, size=1))
-        await playing.press("d", "enter", "tab", "enter")
-        assert playing.seat.acts == [
-            ("offer", 2 * ONE[2], 1, True),
-            ("offer", ONE[2], 3, True),
-        ]
-
-
-async def test_an_offer_too_large_to_answer_is_named() -> None:
-    async with played() as playing:
-        happen(
-            playing.app.model,
-            playing.seat.view,
-            offer_opened=table_pb2.OfferOpened(seat=1, size=4),
-        )
-        await playing.press("f", "enter")
-        assert playing.seat.acts == []
-        assert playing.notice == (
-            "Bo holds up 4. You hold 2 rye, not 4 rye: choose corn with the arrows."
-        )
-
-
-async def test_enter_without_an_offer_says_so() -> None:
-    async with played() as playing:
-        await playing.press("enter")
-        assert playing.seat.acts == []
-        assert "No open offer" in playing.notice
-
-
-async def test_a_lost_race_is_explained() -> None:
-    async with played() as playing:
-        happen(
-            playing.app.model,
-            playing.seat.view,
-            offer_opened=table_pb2.OfferOpened(seat=1, size=1),
-        )
-        playing.seat.answer = Rejected(9, "NO_PARTNER", {}, "no partner")
-        await playing.press("d", "enter")
-        assert playing.notice.startswith("Too late: that offer is gone")
-
-
-async def test_space_rings_only_with_a_corner_and_says_what_is_claimed() -> None:
-    async with played() as playing:
-        await playing.press("space")
-        assert playing.seat.acts == []
-        assert "No corner yet" in playing.notice
-        playing.seat.view.hand = pack({3: 9})
-        assert "SPACE RINGS THE BELL: corner on rye: nine, 70 points" in playing.screen()
-        await playing.press("space")
-        assert playing.seat.acts == [("bell", 3)]
+async def test_a_key_without_a_meaning_says_so() -> None:
+    played = Played()
+    await played.press("z")
+    assert played.notice == "That key does nothing here; ? shows all keys."
 
 
 async def test_w_takes_back() -> None:
-    async with played() as playing:
-        await playing.press("w")
-        assert playing.seat.acts == [("withdraw",)]
+    played = Played()
+    await played.press("w")
+    assert played.acts == [("withdraw",)]
+
+
+# ---------------------------------------------------------------------- mixed lots
+
+
+async def test_marked_cards_go_first_and_the_chosen_commodity_fills_up() -> None:
+    played = Played(preset="deluxe")
+    await played.press("a", "right", "f", "right", "right", "d", "4")
+    assert played.acts == [("offer", pack({0: 1, 3: 2, 2: 1}), NOBODY, False)]
+
+
+async def test_what_was_called_is_no_longer_marked_and_the_bear_stays_so() -> None:
+    played = Played(preset="deluxe")
+    await played.press("f", "right", "e", "2")
+    lot = ONE[3] + ONE[BEAR]
+    happen(
+        played.model, played.view, lot, number=1,
+        offer_opened=table_pb2.OfferOpened(seat=0, size=2),
+    )  # fmt: skip
+    assert played.model.choice.marked == ONE[BEAR]
+
+
+async def test_marks_end_where_the_hand_and_the_lot_end() -> None:
+    played = Played(preset="deluxe")
+    await played.press("a", "right", "right")
+    assert played.notice == "You hold no more wheat to mark."
+    await played.press("d", "right", "right", "right", "right")
+    assert played.notice.startswith("A lot has 4 cards at most")
+    await played.press("3")
+    assert played.notice == "4 cards are marked (1 wheat, 3 coffee): press 4, or x unmarks them."
+    await played.press("left", "left", "left", "left")
+    assert played.notice == "No coffee is marked."
+    await played.press("x")
+    assert not played.model.choice.marked
+    assert played.acts == []
+
+
+async def test_rules_without_mixed_lots_say_so() -> None:
+    played = Played()
+    await played.press("d", "right")
+    assert played.notice.startswith("These rules know no mixed lots")
+    assert not played.model.choice.marked
+
+
+# ---------------------------------------------------------------------- answering
+
+
+async def test_enter_answers_the_marked_offer_and_tab_marks_another() -> None:
+    played = Played()
+    played.offered(1, 2)
+    played.offered(3, 1)
+    await played.press("d", "enter", "tab", "enter")
+    assert played.acts == [("offer", 2 * ONE[2], 1, True), ("offer", ONE[2], 3, True)]
+
+
+async def test_an_offer_too_large_to_answer_is_named() -> None:
+    played = Played()
+    played.offered(1, 4)
+    await played.press("f", "enter")
+    assert played.acts == []
+    assert played.notice == ("Bo holds up 4. You hold 2 rye, not 4: choose corn with the arrows.")
+
+
+@pytest.mark.parametrize("key", ["enter", "tab"])
+async def test_without_an_offer_there_is_nothing_to_answer(key: str) -> None:
+    played = Played()
+    await played.press(key)
+    assert played.acts == []
+    assert "No open offer" in played.notice
+
+
+async def test_a_lost_race_is_explained() -> None:
+    played = Played()
+    played.offered(1, 1)
+    played.seat.answer = Rejected(9, "NO_PARTNER", {}, "no partner")
+    await played.press("d", "enter")
+    assert played.notice.startswith("Too late: that offer is gone")
+
+
+# ---------------------------------------------------------------------- the bell
+
+
+async def test_space_rings_only_with_a_corner() -> None:
+    played = Played()
+    await played.press("space")
+    assert played.acts == []
+    assert "No corner yet" in played.notice
+    played.view.hand = pack({3: 8, BULL: 1})
+    await played.press("space")
+    assert played.acts == [("bell", 3)]
+
+
+# ---------------------------------------------------------------------- ready
 
 
 @pytest.mark.parametrize(
@@ -151,64 +186,148 @@ async def test_w_takes_back() -> None:
     ],
 )
 async def test_r_is_ready_for_what_comes_next(phase: int, ready_for: int) -> None:
-    async with played(phase) as playing:
-        await playing.press("r", "2")
-        assert playing.seat.acts == [("ready", ready_for)]
-        assert playing.notice  # trading is not open: said, not sent
+    played = Played(phase)
+    await played.press("r", "2")
+    assert played.acts == [("ready", ready_for)]
+    assert played.notice  # trading is not open: said, not sent
 
 
 async def test_r_starts_the_own_table() -> None:
-    async with played(table_pb2.PHASE_SEATING) as playing:
-        await playing.press("r")
-        assert (playing.started, playing.seat.acts) == (1, [])
+    played = Played(table_pb2.PHASE_SEATING)
+    await played.press("r")
+    assert (played.house.asked, played.acts) == (["start"], [])
 
 
-async def test_help_is_over_the_table_and_swallows_the_key_that_closes_it() -> None:
-    async with played() as playing:
-        await playing.press("question_mark", "2")
-        assert playing.seat.acts == []
-        await playing.press("d", "2")
-        assert len(playing.seat.acts) == 1
+async def test_a_start_that_is_refused_is_explained() -> None:
+    played = Played(table_pb2.PHASE_SEATING)
+    played.house.refusal = Refused(StatusCode.FAILED_PRECONDITION, "ALREADY_STARTED", "")
+    await played.press("r")
+    assert played.notice == "The game has started already."
 
 
-async def test_q_asks_before_a_seat_is_given_up() -> None:
-    async with played() as playing:
-        await playing.press("q", "n")
-        assert (playing.left, playing.notice) == (0, "You stay.")
-        await playing.press("q", "y")
-        assert playing.left == 1
-    assert playing.app.return_code == 0
-
-
-async def test_q_after_the_game_only_quits() -> None:
-    async with played(table_pb2.PHASE_ENDED) as playing:
-        await playing.press("q")
-    assert playing.left == 0
-
-
-async def test_a_cut_is_shown_while_it_lasts() -> None:
-    async with played() as playing:
-        playing.seat.connected = False
-        assert "CONNECTION LOST 0 s ago" in playing.screen()
-        playing.seat.connected = True
-        assert "CONNECTION LOST:" in playing.screen()  # in the log
-        assert "s ago" not in playing.screen()
+async def test_r_at_another_ones_table_says_ready() -> None:
+    played = Played(table_pb2.PHASE_SEATING)
+    played.view.owner = "people/p1"
+    await played.press("r")
+    assert (played.house.asked, played.acts) == ([], [("ready", table_pb2.READY_FOR_START)])
 
 
 async def test_r_takes_the_seat_back_from_a_stand_in() -> None:
-    async with played() as playing:
-        playing.seat.view.seats[0].bot = True
-        playing.seat.tell(Superseded("SUPERSEDED"))
-        await until(playing, lambda: playing.app.model.retakable)
-        await playing.press("d", "1")
-        assert playing.seat.acts == []
-        await playing.press("r", "d", "1")
-        assert playing.other.acts == [("offer", ONE[2], NOBODY, False)]
+    played = Played()
+    played.view.seats[0].bot = True
+    played.seat.tell(Superseded("SUPERSEDED"))
+    await played.player.follow()
+    await played.press("d", "1")
+    assert played.acts == []
+    played.house.other.tell(Superseded("SUPERSEDED"))  # so that following it ends
+    await played.press("r")
+    assert played.house.asked == ["take back"]
+    assert "You have your seat again" in played.told
+    assert played.player.seat is played.house.other
 
 
-async def until(playing: Played, true: Callable[[], bool]) -> None:
-    for _ in range(50):
-        if true():
-            return
-        await playing.pilot.pause()
-    raise AssertionError("it never became true")
+# ---------------------------------------------------------------------- frozen
+
+
+async def test_a_frozen_table_takes_no_calls() -> None:
+    played = Played()
+    happen(played.model, played.view, frozen=table_pb2.Frozen(reason="a dispute", operator="Ann"))
+    await played.press("d", "1", "space")
+    assert played.acts == []
+    assert "frozen" in played.notice
+    happen(played.model, played.view, resumed=table_pb2.Resumed(frozen_us=5 * SECOND_US))
+    await played.press("1")
+    assert len(played.acts) == 1
+
+
+# ---------------------------------------------------------------------- words
+
+
+async def test_c_asks_what_to_say_and_any_other_key_says_nothing() -> None:
+    played = Played()
+    await played.press("c", "h", "c", "t", "c", "q")
+    assert played.acts == [("call", HURRY), ("call", THANKS)]
+
+
+async def test_m_mutes_and_unmutes_a_seat() -> None:
+    played = Played()
+    hurry = table_pb2.Called(seat=1, phrase=HURRY)
+    await played.press("m")
+    assert "1   Bo" in played.stage.text
+    assert "Ada" not in played.stage.text
+    await played.press("1")
+    assert played.notice == "Bo is muted."
+    happen(played.model, played.view, called=hurry)
+    assert "Bo says: Hurry!" not in played.told
+    await played.press("m", "1")
+    assert played.notice == "Bo is heard again."
+    happen(played.model, played.view, called=hurry)
+    assert "Bo says: Hurry!" in played.told
+
+
+async def test_oneself_and_empty_seats_cannot_be_muted() -> None:
+    played = Played()
+    await played.press("m", "0", "m", "7", "m", "z")
+    assert played.model.muted == set()
+
+
+# ---------------------------------------------------------------------- invitations
+
+
+async def test_i_shows_the_code_and_n_renews_it() -> None:
+    played = Played()
+    played.house.invite_code = "OLD-CODE"
+    await played.press("i")
+    assert "pit play --code OLD-CODE" in played.stage.text
+    await played.press("n")
+    assert played.house.asked == ["new invite"]
+    assert "Others join by: pit play --code NEW-CODE" in played.told
+
+
+async def test_only_the_owner_invites() -> None:
+    played = Played()
+    played.view.owner = "people/p1"
+    await played.press("i")
+    assert (played.stage.text, played.notice) == ("", "Only the owner of a table can invite.")
+
+
+# ---------------------------------------------------------------------- help and leaving
+
+
+async def test_help_swallows_the_key_that_closes_it() -> None:
+    played = Played()
+    await played.press("question_mark", "2")
+    assert played.acts == []
+    await played.press("d", "2")
+    assert len(played.acts) == 1
+
+
+@pytest.mark.parametrize(("preset", "mixes"), [("blitz", False), ("deluxe", True)])
+async def test_help_fits_and_knows_the_rules(preset: str, mixes: bool) -> None:
+    played = Played(preset=preset)
+    await played.press("question_mark")
+    lines = played.stage.text.split("\n")
+    assert len(lines) <= 22
+    assert max(map(len, lines)) <= 76
+    assert ("for a mixed lot" in played.stage.text) is mixes
+
+
+async def test_q_asks_before_a_seat_is_given_up() -> None:
+    played = Played()
+    await played.press("q", "n")
+    assert (played.house.asked, played.notice, played.stage.over) == ([], "You stay.", False)
+    await played.press("ctrl+c", "y")
+    assert (played.house.asked, played.stage.over) == (["leave"], True)
+    assert not played.model.kept
+
+
+async def test_k_quits_and_keeps_the_seat() -> None:
+    played = Played()
+    await played.press("q", "k")
+    assert (played.house.asked, played.stage.over, played.model.kept) == ([], True, True)
+
+
+async def test_q_after_the_game_only_quits() -> None:
+    played = Played(table_pb2.PHASE_ENDED)
+    await played.press("q")
+    assert (played.house.asked, played.stage.over) == ([], True)

@@ -1,92 +1,36 @@
 """What is shown for a given view: whole screens, and the line that says what one can do."""
 
-from pathlib import Path
-
 import pytest
 from pit.v1 import play_pb2, table_pb2
 
 from engine.cards import BEAR, BULL, ONE, pack
 from services.client.happenings import Effective, Rejected, Started, Undone, Unknown, WasReset
 from services.client.view import TableView
+from services.play.guidance import Now, what_now
 from services.play.hand import Choice, lot_of, moved
 from services.play.model import Model
-from services.play.screen import Now, draw, what_now
+from services.play.screen import draw
 from support.own_table import SECOND_US, happen, view_of
-
-SCREENS = Path(__file__).parent / "screens"
-NOW = Now(10 * SECOND_US)
+from support.play_screens import DIRECTORY, NOW, SCREENS, opened, text_of, trading
 
 
-def opened() -> tuple[Model, TableView]:
-    view = view_of()
-    return Model(view), view
-
-
-def plain(model: Model, view: TableView, now: Now = NOW) -> str:
-    text = draw(model, view, now).plain
-    lines = text.split("\n")
-    assert len(lines) == 24
-    assert all(len(line) == 80 for line in lines)
-    return "\n".join(line.rstrip() for line in lines) + "\n"
-
-
-def trading() -> tuple[Model, TableView]:
-    model, view = opened()
-    happen(
-        model, view, exchange_opened=table_pb2.ExchangeOpened(round=2, round_ends_at_us=75_000_000)
-    )
-    happen(model, view, offer_opened=table_pb2.OfferOpened(seat=1, size=2))
-    happen(model, view, traded=table_pb2.Traded(seat=2, partner=1, size=2))
-    happen(
-        model, view, 2 * ONE[2], 2 * ONE[3], 1, traded=table_pb2.Traded(seat=0, partner=1, size=2)
-    )
-    happen(model, view, offer_opened=table_pb2.OfferOpened(seat=3, size=1))
-    happen(model, view, offer_opened=table_pb2.OfferOpened(seat=2, size=3, directed_at=3))
-    return model, view
-
-
-def cornered(over: bool) -> tuple[Model, TableView]:
-    model, view = trading()
-    corner = table_pb2.Cornered(
-        seat=1,
-        commodity=table_pb2.COMMODITY_RYE,
-        kind=table_pb2.CORNER_KIND_EIGHT_AND_BULL,
-        bull_seat=1,
-        bear_seat=0,
-    )
-    corner.hand.counts.add(commodity=table_pb2.COMMODITY_RYE, count=8)
-    corner.hand.bull = True
-    happen(model, view, cornered=corner)
-    points = {"deltas": [-20, 70, 0, 0], "totals": [65, 50, 0, 110]}
-    happen(model, view, round_scored=table_pb2.RoundScored(round=2, **points))
-    if over:
-        ended = table_pb2.GameEnded(
-            end=table_pb2.GAME_END_WON, places=[2, 3, 4, 1], totals=points["totals"]
-        )
-        happen(model, view, game_ended=ended)
-    return model, view
-
-
-@pytest.mark.parametrize("name", ["trading", "round_over", "game_over", "cut", "seating"])
+@pytest.mark.parametrize("name", SCREENS)
 def test_the_whole_screen(name: str) -> None:
-    now = NOW
-    if name == "seating":
-        view = view_of(table_pb2.PHASE_SEATING, hand=0)
-        view.suits, view.round = (), 0
-        model = Model(view)
-    elif name in {"trading", "cut"}:
-        model, view = trading()
-        now = Now(10 * SECOND_US, 3.2) if name == "cut" else NOW
-    else:
-        model, view = cornered(over=name == "game_over")
-    assert plain(model, view, now) == (SCREENS / f"{name}.txt").read_text()
+    model, view, now = SCREENS[name]()
+    lines = draw(model, view, now).plain.split("\n")
+    assert [len(line) for line in lines] == [80] * 24
+    assert text_of(model, view, now) == (DIRECTORY / f"{name}.txt").read_text()
+
+
+def test_every_kept_screen_is_compared() -> None:
+    assert {path.stem for path in DIRECTORY.iterdir()} == set(SCREENS)
 
 
 def test_eight_seats_and_a_terminal_that_is_too_small_still_make_24_lines() -> None:
     view = view_of(preset="deluxe-house")
     view.suits = tuple(range(8))
     view.seats = view.seats * 2
-    assert plain(Model(view), view).count("\n") == 24
+    assert text_of(Model(view), view).count("\n") == 24
     assert len(draw(Model(view), view, NOW, 20, 5).plain.split("\n")) == 24
 
 
@@ -109,7 +53,7 @@ def test_the_offer_that_enter_answers_is_named_with_what_is_given() -> None:
     model, view = trading()
     model.choice = Choice(2)
     assert doing(model, view) == "Cy holds up 1. ENTER gives 1 corn for them, unseen."
-    model.choice = Choice(2, bear=True)
+    model.choice = Choice(2, ONE[BEAR])
     assert "ENTER gives the Bear for them" in doing(model, view)
 
 
@@ -123,7 +67,7 @@ def test_an_offer_for_somebody_else_is_not_mine_to_answer() -> None:
 def test_who_does_not_move_is_warned_before_it_counts() -> None:
     model, view = trading()
     late = Now(10 * SECOND_US + 5 * SECOND_US)
-    assert "Move within 3.0 s" in plain(model, view, late)
+    assert "Move within 3.0 s" in text_of(model, view, late)
     view.seats[0].away_until_us = 20 * SECOND_US
     assert doing(model, view, late).startswith("You count as away. Call or answer within 5.0 s")
 
@@ -153,7 +97,7 @@ def test_others_trades_do_not_push_out_what_happened_to_oneself() -> None:
     model, view = trading()
     for _ in range(30):
         happen(model, view, traded=table_pb2.Traded(seat=2, partner=1, size=1))
-    assert "Bo traded 2 with you" in plain(model, view)
+    assert "Bo traded 2 with you" in text_of(model, view)
 
 
 def test_a_reset_lists_what_is_undone() -> None:
@@ -192,14 +136,14 @@ def test_outcomes_are_explained(outcome: Effective | Rejected | Unknown, notice:
 
 def test_bull_and_bear_take_places_in_a_lot() -> None:
     view = view_of()
-    assert lot_of(view, Choice(2, bear=True), 3) == 2 * ONE[2] + ONE[BEAR]
-    assert lot_of(view, Choice(2, bull=True, bear=True), 2) == ONE[BULL] + ONE[BEAR]
-    assert "press 2" in str(lot_of(view, Choice(2, bull=True, bear=True), 1))
+    assert lot_of(view, Choice(2, ONE[BEAR]), 3) == 2 * ONE[2] + ONE[BEAR]
+    assert lot_of(view, Choice(2, ONE[BULL] + ONE[BEAR]), 2) == ONE[BULL] + ONE[BEAR]
+    assert "press 2" in str(lot_of(view, Choice(2, ONE[BULL] + ONE[BEAR]), 1))
 
 
 def test_too_few_cards_are_explained_with_what_would_do() -> None:
     assert lot_of(view_of(), Choice(3), 4) == (
-        "You hold 2 rye, not 4 rye: choose corn with the arrows."
+        "You hold 2 rye, not 4: choose corn with the arrows."
     )
 
 
@@ -213,3 +157,41 @@ def test_a_choice_that_has_left_the_hand_is_replaced() -> None:
     model, view = trading()
     assert view.hand == pack({0: 1, 2: 7, BULL: 1, BEAR: 1})
     assert model.choice.lane == 0
+
+
+# ---------------------------------------------------------------------- the exchange's own words
+
+
+def test_who_acted_and_why_is_told_with_every_act_of_an_operator() -> None:
+    model, view = trading()
+    happen(model, view, frozen=table_pb2.Frozen(reason="a dispute", operator="Ann"))
+    happen(model, view, resumed=table_pb2.Resumed(operator="Ann", frozen_us=65 * SECOND_US))
+    left = table_pb2.SeatLeft(seat=3, removed=True, reason="abuse", operator="Ann")
+    happen(model, view, seat_left=left)
+    happen(model, view, table_closed=table_pb2.TableClosed(reason="the end", operator="Ann"))
+    assert told(model)[-4:] == [
+        "The game is FROZEN by Ann (operator): a dispute",
+        "The game GOES ON: it stood still for 1:05, everybody has as much time as before",
+        "The player of seat 3 was REMOVED by Ann (operator): abuse",
+        "The table is closed by Ann (operator): the end",
+    ]
+
+
+def test_time_that_stood_still_does_not_count_as_idle() -> None:
+    model, view = trading()
+    happen(model, view, frozen=table_pb2.Frozen())
+    happen(model, view, resumed=table_pb2.Resumed(frozen_us=60 * SECOND_US))
+    assert "Move within" not in text_of(model, view, Now(70 * SECOND_US))
+    assert "Move within 3.0 s" in text_of(model, view, Now(75 * SECOND_US))
+
+
+def test_a_correction_in_the_middle_of_a_game_is_told_and_scored() -> None:
+    model, view = trading()
+    totals = [75, -20, 0, 110]
+    adjusted = table_pb2.ScoreAdjusted(
+        seat=0, delta=-10, totals=totals, reason="a second bell", operator="Ann"
+    )
+    happen(model, view, score_adjusted=adjusted)
+    assert told(model)[-1] == "Your score is CORRECTED by -10, by Ann (operator): a second bell"
+    assert [seat.score for seat in view.seats] == totals
+    assert not model.result.title

@@ -1,7 +1,8 @@
 """A table as one person sees it, without an exchange: views, events and a seat to press keys at."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
 
 from pit.v1 import table_pb2
 
@@ -12,6 +13,7 @@ from services.client.happenings import Effective, Happened, Happening, Outcome
 from services.client.view import NOBODY, TableView
 from services.gateway.convert.rules import rule_set_message
 from services.play.model import Model
+from services.play.player import Player
 
 NAMES = ("Ada", "Bo", "", "Cy")
 SECOND_US = 1_000_000
@@ -86,6 +88,9 @@ class FakeSeat:
     async def ring_bell(self, lane: int) -> Outcome:
         return self._acted("bell", lane)
 
+    async def call(self, phrase: int) -> Outcome:
+        return self._acted("call", phrase)
+
     def _acted(self, *act: object) -> Outcome:
         self.acts.append(act)
         return self.answer
@@ -102,7 +107,7 @@ def happen(
     """The next event at the table, taken by view and model."""
     event = table_pb2.Event(seq=view.seq + 1, **kind)  # type: ignore[arg-type]
     happened = Happened(event, number, shown(view, received), shown(view, given))
-    view.apply(event, happened.received, happened.given)
+    view.apply(event, happened.received, happened.given, 10 * SECOND_US)
     model.take(happened, view, 10 * SECOND_US)
     return happened
 
@@ -115,3 +120,66 @@ def shown(view: TableView, cards: int) -> table_pb2.Cards:
         message.counts.add(commodity=lot.commodity, count=lot.count)
     message.counts.extend(lot.mixed)
     return message
+
+
+class FakeHouse:
+    """The exchange beside the table; what it was asked is noted."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.invite_code = ""
+        self.refusal: ClientError | None = None
+        self.other = FakeSeat(view_of())
+        """The seat anew, for who takes it back."""
+
+    async def start(self) -> None:
+        self._ask("start")
+
+    async def leave(self) -> None:
+        self._ask("leave")
+
+    async def take_back(self) -> FakeSeat:
+        self._ask("take back")
+        return self.other
+
+    async def new_invite(self) -> str:
+        self._ask("new invite")
+        self.invite_code = "NEW-CODE"
+        return self.invite_code
+
+    def _ask(self, what: str) -> None:
+        self.asked.append(what)
+        if self.refusal is not None:
+            raise self.refusal
+
+
+class FakeStage:
+    """A terminal without time: a text over the table is answered by the next key, and what a key
+    began has ended before the next one."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        """What lies over the table."""
+        self.over = False
+        self._then: Callable[[str | None], None] | None = None
+        self._begun: list[Coroutine[Any, Any, None]] = []
+
+    def ask(self, text: str, then: Callable[[str | None], None] | None = None) -> None:
+        self.text, self._then = text, then
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        self._begun.append(work)
+
+    def quit(self) -> None:
+        self.over = True
+
+    async def press(self, player: Player, *keys: str) -> None:
+        for key in keys:
+            then, text = self._then, self.text
+            self.text, self._then = "", None
+            if not text:
+                player.pressed(key)
+            elif then is not None:
+                then(key)
+            while self._begun:
+                await self._begun.pop(0)

@@ -1,0 +1,131 @@
+"""What a person asked `pit play` for, and why that cannot be."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Final
+
+from grpc import StatusCode
+from pit.v1 import table_pb2
+
+from engine.rules import PRESETS, Rules
+from engine.value import value
+from services.client.errors import Refused
+
+RULES_USUAL: Final = "blitz"
+SEATS_USUAL: Final = 4
+PLAIN_SWITCHES: Final = frozenset(
+    field.name
+    for field in fields(Rules)
+    if field.name not in {"deck", "suits", "next_dealer", "void_penalty"}
+)
+"""Switches whose value is a number, or yes and no."""
+_FLAGS: Final[Mapping[str, bool]] = {"yes": True, "no": False}
+
+
+class Impossible(Exception):
+    """What was asked for cannot be played: what, why, remedy."""
+
+    def __init__(
+        self, what: str, why: str = "", remedy: str = "", unreachable: bool = False
+    ) -> None:
+        super().__init__(what)
+        self.what, self.why, self.remedy, self.unreachable = what, why, remedy, unreachable
+
+
+@value
+class Wish:
+    """What the person asked for."""
+
+    target: str
+    name: str = "Ada"
+    table: str = ""
+    seat: int | None = None
+    code: str = ""
+    watch: str = ""
+    """A table to watch, not to play at."""
+    new: bool = False
+    """A new table, even where a seat waits at an old one."""
+    rules: str = ""
+    """Preset of the own table; empty for the usual one."""
+    seats: int = 0
+    """Seats of the own table; 0 for the usual number."""
+    wait: bool = False
+    """Leave free seats to other people until the person starts the game."""
+    private: bool = False
+    switches: tuple[str, ...] = ()
+    """`name=value` each, over the preset."""
+    transcript: Path | None = None
+
+    @property
+    def joins(self) -> bool:
+        """Whether a table is named that is there already."""
+        return bool(self.table or self.code)
+
+    @property
+    def opens(self) -> bool:
+        """Whether the words of the wish mean a new table."""
+        return self.new or self._describes
+
+    @property
+    def _describes(self) -> bool:
+        """Whether it says what an own table is to be like."""
+        return bool(self.rules or self.seats or self.wait or self.private or self.switches)
+
+    def check(self) -> None:
+        """Raises `Impossible` for what no exchange could give."""
+        if self.rules and self.rules not in PRESETS:
+            raise Impossible(
+                f"there is no rule set {self.rules!r}", "", f"one of: {', '.join(PRESETS)}"
+            )
+        if self.joins + bool(self.watch) + self.opens > 1:
+            raise Impossible(
+                "one thing at a time: a new table, one to join, or one to watch",
+                "--rules, --seats, --switch, --wait, --private and --new are for a table of "
+                "your own; --table and --code join one, --watch looks on",
+                "leave out what you do not mean",
+            )
+
+
+def switched(switches: tuple[str, ...]) -> table_pb2.Rules:
+    """The rules message that overrides a preset. Raises `Impossible`."""
+    message = table_pb2.Rules()
+    for switch in switches:
+        name, _, text = switch.partition("=")
+        try:
+            if name not in PLAIN_SWITCHES:
+                raise ValueError(f"{name} is not a switch")
+            current = getattr(message, name)
+            flag = isinstance(current, bool)
+            setattr(message, name, _FLAGS[text] if flag else int(text))
+        except (KeyError, ValueError):
+            raise Impossible(
+                f"{switch!r} is no switch of the rules",
+                "a switch is name=number, or name=yes or name=no",
+                f"names: {', '.join(sorted(PLAIN_SWITCHES))}",
+            ) from None
+    return message
+
+
+def table_name(text: str) -> str:
+    """`tables/{table}`, however it was written."""
+    return text if text.startswith("tables/") else f"tables/{text}"
+
+
+def impossible(target: str, refused: Refused) -> Impossible:
+    """What the exchange would not do."""
+    if refused.code in {StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED}:
+        return Impossible(
+            f"no exchange answers at {target}",
+            refused.message,
+            "start one with `make demo`, or name yours with --target HOST:PORT",
+            unreachable=True,
+        )
+    remedies = {
+        "TABLE_NOT_FOUND": "see `pit play` without --table for one of your own; names are in full",
+        "TABLE_FULL": "choose another table, or open one: `pit play` without --table",
+        "SEAT_TAKEN": "give another --seat, or none",
+        "TOO_FEW_PLAYERS": "play with --wait until others sit down, then press r",
+        "REMOVED": "you were removed from that table; open one of your own: `pit play --new`",
+    }
+    return Impossible("the exchange refused", refused.message, remedies.get(refused.reason, ""))
