@@ -50,6 +50,17 @@ class Pace:
             (self.ready_s[0] * factor, self.ready_s[1] * factor),
         )
 
+    def calmer(self, factor: float) -> "Pace":
+        """Slower in everything, the floors included: at a table where nobody hurries."""
+        return Pace(
+            self.bell_min_s * factor,
+            self.bell_median_s * factor,
+            self.offer_min_s * factor,
+            self.offer_median_s * factor,
+            (self.patience_s[0] * factor, self.patience_s[1] * factor),
+            (self.ready_s[0] * factor, self.ready_s[1] * factor),
+        )
+
 
 SPREAD: Final = 0.5
 """Standard deviation of the logarithm; about what studies of reaction times find."""
@@ -77,3 +88,12 @@ MAX: Final = Pace(
 )
 """Without floors, and only where no person sits: between two and three commands a second. Faster
 ones would mostly call out offers again that nobody has had the time to answer."""
+USUAL_IDLE_S: Final = 20
+"""The longest silence that a preset allows a player."""
+CALM_TIMES_MAX: Final = 10.0
+
+
+def calm_times(idle_s: int) -> float:
+    """How much slower bots play with people whose rules give more time to think than any preset:
+    a person who reads the screen before each key is never first against reaction times."""
+    return min(CALM_TIMES_MAX, max(1.0, idle_s / USUAL_IDLE_S))

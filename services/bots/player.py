@@ -12,7 +12,7 @@ from pit.v1 import table_pb2
 from engine.cards import size
 from services.bots.acts import Act, MakeOffer, Ring, SayReady
 from services.bots.memory import Memory
-from services.bots.pace import COMMAND_MIN_S, HUMAN, Pace
+from services.bots.pace import COMMAND_MIN_S, HUMAN, Pace, calm_times
 from services.bots.strategy import OpenOffer, Sight, Strategy
 from services.client.happenings import Happened
 from services.client.view import NOBODY, TableView
@@ -169,8 +169,11 @@ class Player:
         return max(met, default=0.0) + self._pace(view).offer_min_s
 
     def _pace(self, view: TableView) -> Pace:
-        """The pace asked for, but a human one where a person sits."""
-        return self._human if any(seat.person for seat in view.seats) else self._fast
+        """The pace asked for, but a human one where a person sits, calm where the rules are."""
+        if not any(seat.person for seat in view.seats):
+            return self._fast
+        times = calm_times(view.rules.idle_s)
+        return self._human.calmer(times) if times > 1 else self._human
 
     def _reaction_s(self, view: TableView) -> float:
         pace = self._pace(view)

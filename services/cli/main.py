@@ -90,12 +90,17 @@ def play(
     code: Annotated[str, typer.Option(help="Invite code of a private table.")] = "",
     watch: Annotated[str, typer.Option(help="A table to watch, without a seat.")] = "",
     new: Annotated[bool, typer.Option("--new", help="Not back to the seat you kept.")] = False,
-    rules: Annotated[str, typer.Option(help="Preset of your own table; none: blitz.")] = "",
+    rules: Annotated[
+        str, typer.Option(help="Preset of your own table; none: blitz at human pace.")
+    ] = "",
     seats: Annotated[
         int | None, typer.Option(min=3, max=8, help="Its seats, else 4; bots fill them.")
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Let people join; r starts.")] = False,
     private: Annotated[bool, typer.Option("--private", help="By invite code only; waits.")] = False,
+    human_pace: Annotated[
+        bool, typer.Option("--human-pace", help="Time to read and think; calm bots.")
+    ] = False,
     switch: Annotated[
         list[str], typer.Option(help="NAME=VALUE over the preset, such as target=100.")
     ] = [],  # noqa: B006 (typer copies it)
@@ -116,6 +121,7 @@ def play(
         seats=seats or 0,
         wait=wait,
         private=private,
+        human_pace=human_pace,
         switches=switch,
         transcript=transcript,
     )

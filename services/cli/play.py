@@ -23,6 +23,7 @@ def play(
     seats: int,
     wait: bool,
     private: bool,
+    human_pace: bool,
     switches: list[str],
     transcript: Path | None,
 ) -> None:
@@ -51,6 +52,7 @@ def play(
                 seats=seats,
                 wait=wait,
                 private=private,
+                human_pace=human_pace,
                 switches=tuple(switches),
                 transcript=transcript,
             )

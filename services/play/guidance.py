@@ -8,7 +8,15 @@ from engine.cards import size
 from engine.value import value
 from services.client.view import NOBODY, TableView
 from services.play import story, words
-from services.play.hand import best_claim, claim_words, largest, lot_of, plain
+from services.play.hand import (
+    able_to_give,
+    best_claim,
+    claim_words,
+    hindered,
+    largest,
+    lot_of,
+    plain,
+)
 from services.play.model import Model
 
 IDLE_WARNING_US: Final = 5_000_000
@@ -89,8 +97,14 @@ def _sorting(view: TableView) -> str:
 def _trading(model: Model, view: TableView, now: Now) -> str:
     own = view.seats[view.seat]
     claim = best_claim(view)
-    if claim is not None and view.bell_locked_until_us <= now.log_us:
-        return f"SPACE RINGS THE BELL: {claim_words(claim, view.deck)}!"
+    if claim is not None:
+        what = claim_words(claim, view.deck)
+        if view.bell_locked_until_us <= now.log_us:
+            return f"SPACE RINGS THE BELL: {what}!"
+        locked = words.clock(view.bell_locked_until_us - now.log_us)
+        return f"The bell is locked for you for {locked} more; then: {what}."
+    if blocked := hindered(view):
+        return blocked
     if own.bot or own.bot_wanted:
         return "A stand-in is on its way to your seat. Any call or answer of yours keeps it."
     if own.away_until_us:
@@ -113,8 +127,10 @@ def _answering(model: Model, view: TableView, aimed: int) -> str:
         given = words.cards(lot, view.deck)
         return f"{who} holds up {cards}. ENTER gives {given} for them, unseen."
     if cards > largest(view, model.choice):
-        name = words.names(view.deck)[model.choice.lane]
-        return f"{who} holds up {cards}; you have too few {name}. Choose another, or call 1-4."
+        able = able_to_give(view, model.choice, cards)
+        if not able:
+            return f"{who} holds up {cards}, more than you have of anything. 1-4 calls your own."
+        return f"{who} holds up {cards}: choose {' or '.join(able[:3])}, then ENTER; or call 1-4."
     return f"{who} holds up {cards}; more are marked. x unmarks."
 
 

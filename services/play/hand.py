@@ -1,6 +1,6 @@
 """What a key would do with the hand as it is: the lot it makes, or why it makes none."""
 
-from engine.cards import BULL, LOT_MAX, NO_CARDS, ONE, count, counts, size
+from engine.cards import BEAR, BULL, LOT_MAX, NO_CARDS, ONE, SUIT_SIZE, count, counts, size
 from engine.score import corner
 from engine.value import value
 from services.client.deck import Deck
@@ -51,9 +51,35 @@ def lot_of(view: TableView, choice: Choice, cards: int) -> int | str:
     return lot or "Press 1 to 4."
 
 
+def able_to_give(view: TableView, choice: Choice, cards: int) -> list[str]:
+    """Commodities of which there is enough for a lot of so many cards, what is marked included."""
+    names, rest = words.names(view.deck), cards - size(choice.marked)
+    able = [names[lane] for lane in view.suits if unmarked(view, choice, lane) >= rest]
+    if able:
+        return able
+    animals = [lane for lane in (BULL, BEAR) if unmarked(view, choice, lane)]
+    if not animals:
+        return []
+    these = " and ".join(f"the {words.lane_name(view.deck, lane)}" for lane in animals)
+    return [
+        f"{names[lane]} with {these}"
+        for lane in view.suits
+        if unmarked(view, choice, lane) + len(animals) >= rest
+    ]
+
+
+def hindered(view: TableView) -> str:
+    """Why a hand that looks like a corner is none; empty where it does not."""
+    for lane in view.suits:
+        held = count(view.hand, lane) + count(view.hand, BULL)
+        if held >= SUIT_SIZE and count(view.hand, BEAR):
+            name = words.names(view.deck)[lane]
+            return f"The Bear stands before your corner on {name}: e marks it, then give it away."
+    return ""
+
+
 def _instead(view: TableView, choice: Choice, cards: int) -> str:
-    names = words.names(view.deck)
-    able = [names[lane] for lane in view.suits if unmarked(view, choice, lane) >= cards]
+    able = able_to_give(view, choice, cards + size(choice.marked))
     if able:
         return f"choose {' or '.join(able[:3])} with the arrows."
     most = largest(view, choice)

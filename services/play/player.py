@@ -22,6 +22,7 @@ from services.play.hand import (
 )
 from services.play.model import Model
 from services.play.panels import ROW_KEYS
+from services.play.rules_card import rules_card
 
 
 class Seat(Protocol):
@@ -97,6 +98,7 @@ class Player:
             "c": lambda: stage.ask(texts.phrases(), self._say),
             "m": self._ask_mute,
             "i": self._invite,
+            "v": lambda: stage.ask(rules_card(self.view)),
             "question_mark": lambda: stage.ask(texts.help_text(self.view.rules, watching=False)),
             "q": self.leave,
             "ctrl+c": self.leave,
@@ -226,7 +228,7 @@ class Player:
             return True
         if self.view.phase == table_pb2.PHASE_OPEN:
             return False
-        self.model.notice = texts.NOT_OPEN.get(self.view.phase, "The game is over. q leaves.")
+        self.model.notice = texts.NOT_OPEN.get(self.view.phase, "Nothing to trade any more.")
         return True
 
     # ------------------------------------------------------------------ around the table
@@ -240,6 +242,8 @@ class Player:
                 self._stage.spawn(self._ask_house(self._house.start()))
             else:
                 self._act(self.seat.ready(table_pb2.READY_FOR_START))
+        elif view.phase == table_pb2.PHASE_SORTING and not view.rules.opens_when_sorted:
+            self.model.notice = "By these rules trading opens by the clock alone."
         elif view.phase == table_pb2.PHASE_SORTING:
             self._act(self.seat.ready(table_pb2.READY_FOR_OPEN))
         elif view.phase == table_pb2.PHASE_BETWEEN:

@@ -41,8 +41,8 @@ def _rule(width: int) -> Text:
 
 
 def _table_line(view: TableView, now: Now, width: int) -> Text:
-    preset = view.rule_set.preset or "own rules"
-    left = f"{view.display_name}  {preset}, to {view.rules.target}"
+    rules = words.rules_name(view.rule_set, view.rules)
+    left = f"{view.display_name}  {rules}, to {view.rules.target}"
     if view.round:
         left += f"  round {view.round}"
     phase, countdown = words.PHASES.get(view.phase, ""), _countdown(view, now)

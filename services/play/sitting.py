@@ -77,7 +77,7 @@ async def _open(exchange: Exchange, seats: AsyncExitStack, wish: Wish) -> Sittin
     request = lobby_pb2.CreateTableRequest(
         display_name=f"{wish.name}'s table",
         preset=wish.rules or RULES_USUAL,
-        switches=switched(wish.switches),
+        switches=switched(wish.all_switches),
         seats=wish.seats or SEATS_USUAL,
         visibility=(table_pb2.VISIBILITY_PRIVATE if wish.private else table_pb2.VISIBILITY_PUBLIC),
         absent_policy=table_pb2.ABSENT_POLICY_BOT,

@@ -161,7 +161,10 @@ def _bot_wanted(event: table_pb2.BotWanted, _: Happened, view: TableView) -> str
 def _bot_seated(event: table_pb2.BotSeated, _: Happened, view: TableView) -> str:
     if event.seat == view.seat:
         return "A stand-in plays your hand now"
-    return f"A bot plays for {player(view, event.seat)}"
+    seat = view.seats[event.seat]
+    if seat.display_name:
+        return f"A stand-in plays for {seat.display_name} now"
+    return f"{player(view, event.seat)} sits down"
 
 
 def _seat_forfeited(event: table_pb2.SeatForfeited, _: Happened, view: TableView) -> str:

@@ -22,7 +22,7 @@ card's place; holding one costs points when somebody else corners.
 {mixing}  SPACE       ring the bell, in the commodity that pays most
   c           say something            m   mute a player's words, or unmute
   r           ready: start, hand sorted, next round
-  i           invite others to your private table
+  i           invite others to your table  v   the rules of this table
   q           leave
 
 {idle}

@@ -20,6 +20,8 @@ PLAIN_SWITCHES: Final = frozenset(
     if field.name not in {"deck", "suits", "next_dealer", "void_penalty"}
 )
 """Switches whose value is a number, or yes and no."""
+HUMAN_PACE: Final = ("sorting_pause_s=30", "idle_s=60", "round_cap_s=600", "away_grace_s=60")
+"""Bots take their time from `idle_s`, too (services/bots)."""
 _FLAGS: Final[Mapping[str, bool]] = {"yes": True, "no": False}
 
 
@@ -55,6 +57,8 @@ class Wish:
     private: bool = False
     switches: tuple[str, ...] = ()
     """`name=value` each, over the preset."""
+    human_pace: bool = False
+    """Time to read and to think, whatever the preset says."""
     transcript: Path | None = None
 
     @property
@@ -70,7 +74,14 @@ class Wish:
     @property
     def _describes(self) -> bool:
         """Whether it says what an own table is to be like."""
-        return bool(self.rules or self.seats or self.wait or self.private or self.switches)
+        told = self.rules or self.seats or self.switches or self.human_pace
+        return bool(told or self.wait or self.private)
+
+    @property
+    def all_switches(self) -> tuple[str, ...]:
+        """What is to differ from the preset. Who names no rules is not to be hurried."""
+        calm = self.human_pace or not self.rules
+        return (*(HUMAN_PACE if calm else ()), *self.switches)
 
     def check(self) -> None:
         """Raises `Impossible` for what no exchange could give."""

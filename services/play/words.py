@@ -1,11 +1,13 @@
 """Words for people: cards, corners, ends, and what to do about a refusal."""
 
+from dataclasses import fields
 from typing import Final
 
 from pit.v1 import table_pb2
 
 from engine.cards import BEAR, BULL, counts
 from engine.events import Corner
+from engine.rules import PRESETS, Rules
 from services.client.deck import Deck
 
 CORNERS: Final = {
@@ -87,6 +89,28 @@ def names(deck: Deck) -> tuple[str, ...]:
     )
 
 
+def rules_name(rule_set: table_pb2.RuleSet, rules: Rules) -> str:
+    """The preset's name; of rules with switches of their own, the nearest preset's and a star."""
+    if rule_set.preset:
+        return rule_set.preset
+    return f"{nearest(rules)}*"
+
+
+def nearest(rules: Rules) -> str:
+    """The preset that differs in the fewest switches."""
+    return min(PRESETS, key=lambda name: len(changes(rules, name)))
+
+
+def changes(rules: Rules, preset: str) -> list[str]:
+    """Switches in which the rules differ from a preset."""
+    usual = PRESETS[preset]
+    return [
+        field.name
+        for field in fields(Rules)
+        if getattr(rules, field.name) != getattr(usual, field.name)
+    ]
+
+
 def lane_name(deck: Deck, lane: int) -> str:
     """A commodity, the Bull or the Bear."""
     return {BULL: "Bull", BEAR: "Bear"}.get(lane) or names(deck)[lane]
@@ -110,6 +134,14 @@ def cards(packed: int, deck: Deck) -> str:
     if each[BEAR]:
         parts.append("the Bear")
     return ", ".join(parts) or "nothing"
+
+
+def span(seconds: int) -> str:
+    """`45 s`, `10 min`, `1 min 30 s`."""
+    minutes, rest = divmod(seconds, 60)
+    if not minutes:
+        return f"{rest} s"
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
 
 
 def clock(remaining_us: int) -> str:

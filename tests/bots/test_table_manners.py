@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -14,7 +15,7 @@ from services.bots.pace import BELL_MIN_S, COMMAND_MIN_S, HUMAN, MAX, OFFER_MIN_
 from services.bots.player import Player
 from services.bots.strategy import JUST_RECEIVED_S, Strategy
 from services.bots.wild import WILD
-from support.bot_rounds import BotTable, play_rounds
+from support.bot_rounds import BotTable, Tally, play_rounds
 
 VOIDS_MAX = 0.02
 """Rules, "Bots at the table": at most 2 % of 500 rounds."""
@@ -142,6 +143,25 @@ def test_where_a_person_sits_the_pace_is_human() -> None:
     play_rounds("classic", 20, players(CAREFUL, MAX), seed=8, watcher=seat_a_person)
     assert min(seen.offers_s[50:]) >= OFFER_MIN_S
     assert min(seen.bells_s[2:]) >= BELL_MIN_S
+
+
+def test_where_people_have_time_to_think_bots_take_theirs() -> None:
+    seen = Reactions()
+
+    def seat_a_person(game: BotTable, event: Event) -> None:
+        for view in game.views.values():
+            view.seats[0].person = "people/p"
+        seen(game, event)
+
+    rules = replace(PRESETS["classic"], idle_s=60, round_cap_s=600)
+    chance, tally = random.Random(8), Tally()
+    seated = [Player(CAREFUL, MAX, random.Random(seat)) for seat in range(4)]
+    game = BotTable(rules, seated, chance, tally, seat_a_person)
+    while tally.rounds < 5 and not game.over:
+        game.step()
+    assert min(seen.offers_s[50:]) >= 3 * OFFER_MIN_S
+    assert min(seen.bells_s[2:]) >= 3 * BELL_MIN_S
+    assert tally.voids == 0
 
 
 def test_a_void_round_needs_no_bot_to_be_wrong() -> None:

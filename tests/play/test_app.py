@@ -76,4 +76,6 @@ async def test_the_countdown_of_a_frozen_table_stands_still() -> None:
         showing.seat.log_us += 30_000_000
         first_line, *rest = showing.screen().split("\n")
         assert first_line.endswith("FROZEN  ends in 1:05")
-        assert any(line.startswith("FROZEN by an operator, nobody loses time: a dispute") for line in rest)
+        assert any(
+            line.startswith("FROZEN by an operator, nobody loses time: a dispute") for line in rest
+        )
