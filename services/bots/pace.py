@@ -90,10 +90,12 @@ MAX: Final = Pace(
 ones would mostly call out offers again that nobody has had the time to answer."""
 USUAL_IDLE_S: Final = 20
 """The longest silence that a preset allows a player."""
-CALM_TIMES_MAX: Final = 10.0
+CALM_IDLE_S: Final = 10
+CALM_TIMES_MAX: Final = 20.0
 
 
 def calm_times(idle_s: int) -> float:
     """How much slower bots play with people whose rules give more time to think than any preset:
-    a person who reads the screen before each key is never first against reaction times."""
-    return min(CALM_TIMES_MAX, max(1.0, idle_s / USUAL_IDLE_S))
+    a person who reads the screen before each key is never first against reaction times. A minute
+    of silence makes it six times, and a round last about as long as among people."""
+    return 1.0 if idle_s <= USUAL_IDLE_S else min(CALM_TIMES_MAX, idle_s / CALM_IDLE_S)

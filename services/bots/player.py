@@ -47,12 +47,15 @@ class Player:
         self._waiting = False
         """A command is without an outcome: one thing at a time."""
         self._patience_s = 0.0
+        self._times = 1.0
+        """How much slower than usual this table is played."""
 
     # ------------------------------------------------------------------ what is told
 
     def began(self, view: TableView, now: float) -> None:
         """The seat is attached, or its view is new: look at everything afresh."""
         self.memory.forget()
+        self._take_in(view)
         for number, seat in enumerate(view.seats):
             if seat.offer_size and number != view.seat:
                 self.memory.seen_at[number] = now
@@ -63,6 +66,7 @@ class Player:
     def saw(self, view: TableView, happened: Happened, now: float) -> None:
         """Something happened at the table; the view holds it already."""
         self.memory.saw(view, happened, now)
+        self._take_in(view)
         kind = happened.event.WhichOneof("kind")
         if kind == "offer_opened":
             if happened.event.offer_opened.seat == view.seat:
@@ -87,13 +91,13 @@ class Player:
     def settled(self, now: float) -> None:
         """It has its outcome."""
         self._waiting = False
-        self._wake(now + LOOKS_AGAIN_S)
+        self._wake(now + LOOKS_AGAIN_S * self._times)
 
     # ------------------------------------------------------------------ what it wants
 
     def act(self, view: TableView, now: float) -> Act | None:
         """What to do now, if anything; sets the next `wake_at` in any case."""
-        self.wake_at = now + LOOKS_AGAIN_S
+        self.wake_at = now + LOOKS_AGAIN_S * self._times
         if self._waiting:
             return None
         soonest = self._acted_at + COMMAND_MIN_S
@@ -168,12 +172,15 @@ class Player:
         ]
         return max(met, default=0.0) + self._pace(view).offer_min_s
 
+    def _take_in(self, view: TableView) -> None:
+        people = any(seat.person for seat in view.seats)
+        self._times = calm_times(view.rules.idle_s) if people else 1.0
+
     def _pace(self, view: TableView) -> Pace:
         """The pace asked for, but a human one where a person sits, calm where the rules are."""
         if not any(seat.person for seat in view.seats):
             return self._fast
-        times = calm_times(view.rules.idle_s)
-        return self._human.calmer(times) if times > 1 else self._human
+        return self._human.calmer(self._times) if self._times > 1 else self._human
 
     def _reaction_s(self, view: TableView) -> float:
         pace = self._pace(view)

@@ -52,20 +52,18 @@ def lot_of(view: TableView, choice: Choice, cards: int) -> int | str:
 
 
 def able_to_give(view: TableView, choice: Choice, cards: int) -> list[str]:
-    """Commodities of which there is enough for a lot of so many cards, what is marked included."""
+    """What would make a lot of so many cards, the marked ones included; what there is most of,
+    which most players keep, comes last."""
     names, rest = words.names(view.deck), cards - size(choice.marked)
-    able = [names[lane] for lane in view.suits if unmarked(view, choice, lane) >= rest]
-    if able:
-        return able
-    animals = [lane for lane in (BULL, BEAR) if unmarked(view, choice, lane)]
-    if not animals:
-        return []
-    these = " and ".join(f"the {words.lane_name(view.deck, lane)}" for lane in animals)
-    return [
-        f"{names[lane]} with {these}"
-        for lane in view.suits
-        if unmarked(view, choice, lane) + len(animals) >= rest
+    lanes = sorted(view.suits, key=lambda lane: unmarked(view, choice, lane))
+    able = [names[lane] for lane in lanes if unmarked(view, choice, lane) >= rest]
+    bear = int(unmarked(view, choice, BEAR) > 0)
+    with_bear = [
+        f"{names[lane]} with the Bear"
+        for lane in lanes[:-1]
+        if bear and unmarked(view, choice, lane) == rest - 1 > 0
     ]
+    return [*able[:-1], *with_bear, *able[-1:]]
 
 
 def hindered(view: TableView) -> str:

@@ -27,6 +27,8 @@ from services.play.result import NO_RESULT, Result
 
 LINES_KEPT: Final = 20_000
 """Several whole games."""
+SEEN_AFTER_US: Final = 700_000
+"""A person needs about so long to see a change and to hold back a key."""
 RESETS: Final[dict[int, str]] = {
     play_pb2.RESET_REASON_HISTORY: "The exchange's store lost its last moments.",
     play_pb2.RESET_REASON_GAP: "You missed too much to be told all of it.",
@@ -41,7 +43,9 @@ class Weight(IntEnum):
     """Seen on the table anyway: others' offers."""
     OTHERS = 1
     OWN = 2
-    NEWS = 3
+    ROUND = 3
+    """How the round goes: dealt, open, the bell, the score."""
+    NEWS = 4
     """From the exchange and its operators."""
 
 
@@ -78,6 +82,11 @@ class Model:
         self._order: list[int] = []
         """Seats with open offers, oldest first."""
         self._aimed = NOBODY
+        self._aimed_size = 0
+        self._aim_moved_at_us = -SEEN_AFTER_US
+        """When another offer slipped under the finger, of another size than the one before."""
+        self.last_round = ""
+        """The round before, in a few words."""
         self.refresh(view)
 
     def refresh(self, view: TableView) -> None:
@@ -161,6 +170,7 @@ class Model:
             given = view.deck.pack(happened.given)
         elif kind == "dealt":
             self._order.clear()
+            self.last_round = result.in_short(self.result, view)
             self.result = NO_RESULT
             self.choice = first_choice(view)
         elif kind == "exchange_opened":
@@ -176,7 +186,7 @@ class Model:
         if happened.number and kind in {"offer_opened", "traded", "offer_ended"}:
             self.moved_at_us = log_us
         self.choice = still_held(view, self.choice, given)
-        self._aimed = self.aimed(view)
+        self._note_aim(view, log_us)
 
     def _is_muted(self, event: table_pb2.Event) -> bool:
         return event.HasField("called") and event.called.seat in self.muted
@@ -206,6 +216,20 @@ class Model:
             return self._aimed
         return able[-1] if able else NOBODY
 
+    def _note_aim(self, view: TableView, log_us: int) -> None:
+        aimed = self.aimed(view)
+        size = view.seats[aimed].offer_size if aimed != NOBODY else 0
+        if size and self._aimed_size and size != self._aimed_size:
+            self._aim_moved_at_us = log_us
+        self._aimed, self._aimed_size = aimed, size
+
+    def slipped(self, log_us: int) -> bool:
+        """Whether the offer to answer has changed so lately that the person cannot have seen it.
+        Asked once; the next key is meant for the new one."""
+        lately = 0 <= log_us - self._aim_moved_at_us < SEEN_AFTER_US
+        self._aim_moved_at_us = -SEEN_AFTER_US
+        return lately
+
     def aim_next(self, view: TableView) -> None:
         """Aim at the next open offer."""
         able = answerable(view, self._order)
@@ -214,10 +238,14 @@ class Model:
             return
         now = self.aimed(view)
         self._aimed = able[(able.index(now) + 1) % len(able)]
+        self._aimed_size = view.seats[self._aimed].offer_size
 
 
 _NEW_FOR_ALL: Final = (result.CHANGING - {"score_adjusted"}) | {"dealt", "exchange_opened"}
 """After these the answer to an older key means nothing any more."""
+_ROUND: Final = frozenset(
+    {"dealt", "exchange_opened", "cornered", "round_scored", "round_void", "game_ended"}
+)
 _NEWS: Final = frozenset({"frozen", "resumed", "announcement", "score_adjusted", "table_closed"})
 
 
@@ -231,6 +259,8 @@ def _weight(happened: Happened, seat: int) -> Weight:
         return Weight.OWN if own else Weight.OTHERS
     if kind == "called":
         return Weight.OTHERS
+    if kind in _ROUND:
+        return Weight.ROUND
     if kind in {"offer_opened", "offer_ended"}:
         return Weight.OWN if getattr(event, kind).seat == seat else Weight.PASSING
     return Weight.OWN

@@ -152,6 +152,8 @@ def result(model: Model, view: TableView, width: int) -> list[Text]:
     rows += [
         _scored(model, view, index) for index, seat in enumerate(view.seats) if not seat.dropped
     ]
+    if view.seat != NOBODY and view.hand:
+        rows.append(Text(f"  You held {words.cards(view.hand, view.deck)}", QUIET))
     rows += [Text()] * (_rows(view) + 1 - len(rows))
     return [fit(row, width) for row in rows]
 

@@ -192,6 +192,10 @@ class Player:
             self.model.notice = "No open offer to answer just now. Call one yourself with 1 to 4."
             return
         cards = view.seats[aimed].offer_size
+        if self.model.slipped(self.seat.log_us):
+            who = story.player(view, aimed)
+            self.model.notice = f"Nothing given: ▶ has just moved to {who}'s {cards}. Again?"
+            return
         lot = lot_of(view, self.model.choice, cards)
         if isinstance(lot, str):
             self.model.notice = f"{story.player(view, aimed)} holds up {cards}. {lot}"

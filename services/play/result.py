@@ -52,6 +52,15 @@ def after(old: Result, event: table_pb2.Event, view: TableView) -> Result:
     return old
 
 
+def in_short(result: Result, view: TableView) -> str:
+    """The round in one line, for when its result has made way for the next one."""
+    if not result.title or result.places:
+        return ""
+    own = result.deltas[view.seat] if view.seat != NOBODY and result.deltas else 0
+    points = f"; you {own:+d}" if own else ""
+    return f"Last round: {result.title}{points}"
+
+
 def first(places: tuple[int, ...], view: TableView) -> str:
     """`first: YOU`, or whoever it is."""
     seats = [seat for seat, place in enumerate(places) if place == 1]

@@ -26,7 +26,7 @@ def rules_card(view: TableView) -> str:
     lines = [
         f"{head if not place else '':<11} {line}"
         for head, found in parts
-        for place, line in enumerate(found)
+        for place, line in enumerate(line for text in found for line in _wrapped(text))
     ]
     return "\n".join([*lines, "", "Any key closes this."])
 
@@ -36,7 +36,7 @@ def _name(view: TableView) -> list[str]:
         return [view.rule_set.preset]
     nearest = words.nearest(view.rules)
     changed = ", ".join(words.changes(view.rules, nearest))
-    return [f"{nearest}, but for:", *_wrapped(changed)]
+    return [f"{nearest}, but for {changed}"]
 
 
 def _corners(rules: Rules) -> list[str]:
@@ -101,7 +101,7 @@ def _clock(rules: Rules) -> list[str]:
 def _values(view: TableView) -> list[str]:
     suits = view.suits or range(len(view.deck.values))
     names = words.names(view.deck)
-    return _wrapped(", ".join(f"{names[lane]} {view.deck.values[lane]}" for lane in suits))
+    return [", ".join(f"{names[lane]} {view.deck.values[lane]}" for lane in suits)]
 
 
 def _wrapped(text: str) -> list[str]:

@@ -17,7 +17,7 @@ from services.client.view import NOBODY, TableView
 from services.play import words
 from services.play.guidance import Now, idle_warning, what_now
 from services.play.model import Model, Weight
-from services.play.panels import LOUD, OWN, QUIET, WARNING, board, fit, result
+from services.play.panels import LOUD, QUIET, WARNING, board, fit, result
 
 WIDTH_MIN, HEIGHT_MIN = 80, 24
 KEYS: Final = "1-4 call  ENTER answer  TAB next w retract  SPACE bell  r ready  ? help  q leave"
@@ -33,7 +33,7 @@ def draw(model: Model, view: TableView, now: Now, width: int = 80, height: int =
     keys = KEYS if view.seat != NOBODY else KEYS_WATCHING
     below = [_rule(width), *_doing(model, view, now, width), fit(Text(keys, QUIET), width)]
     room = height - len(rows) - len(below)
-    return Text("\n").join([*rows, *_log(model, room, width), *below])
+    return Text("\n").join([*rows, *_log(model, now, room, width), *below])
 
 
 def _rule(width: int) -> Text:
@@ -68,17 +68,24 @@ def _countdown(view: TableView, now: Now) -> str:
     return ""
 
 
-_STYLES: Final = {Weight.OWN: OWN, Weight.NEWS: WARNING}
+FRESH_US: Final = 4_000_000
+"""So long a line of the log stands out from those before it."""
+_STYLES: Final = {Weight.OWN: "cyan", Weight.ROUND: "", Weight.NEWS: "yellow"}
 
 
-def _log(model: Model, room: int, width: int) -> list[Text]:
-    rows = [
-        fit(Text(line.text, _STYLES.get(line.weight, QUIET)), width) for line in model.shown(room)
-    ]
+def _log(model: Model, now: Now, room: int, width: int) -> list[Text]:
+    rows = []
+    for line in model.shown(room):
+        style = _STYLES.get(line.weight, QUIET)
+        if line.weight > Weight.OTHERS and now.log_us - line.at_us < FRESH_US:
+            style = f"bold {style}"
+        rows.append(fit(Text(line.text, style), width))
     return rows + [fit(Text(), width) for _ in range(room - len(rows))]
 
 
 def _doing(model: Model, view: TableView, now: Now, width: int) -> list[Text]:
     doing = Text(what_now(model, view, now), LOUD)
     answer = model.notice or idle_warning(model, view, now)
+    if not answer and view.phase == table_pb2.PHASE_SORTING:
+        answer = model.last_round
     return [fit(doing, width), fit(Text(answer, WARNING), width)]

@@ -79,7 +79,16 @@ def _bell_refused(event: table_pb2.BellRefused, _: Happened, view: TableView) ->
 def _cornered(event: table_pb2.Cornered, _: Happened, view: TableView) -> str:
     who = subject(view, event.seat, "RINGS", "RING")
     name = words.names(view.deck)[view.deck.lane[event.commodity]]
-    return f"{who}: corner on {name} ({words.CORNERS[event.kind]})!"
+    held = [
+        f"{subject(view, seat, 'held', 'held')} the {animal}"
+        for animal, seat in (
+            ("Bull", event.bull_seat if event.HasField("bull_seat") else event.seat),
+            ("Bear", event.bear_seat if event.HasField("bear_seat") else event.seat),
+        )
+        if seat != event.seat
+    ]
+    holders = f" {', '.join(held)}" if held else ""
+    return f"{who}: corner on {name} ({words.CORNERS[event.kind]})!{holders}"
 
 
 # ---------------------------------------------------------------------- rounds

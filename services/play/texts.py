@@ -55,8 +55,8 @@ PHRASE_KEYS: Final[dict[str, table_pb2.Phrase.ValueType]] = {
 }
 NOT_OPEN: Final[dict[int, str]] = {
     table_pb2.PHASE_SEATING: "The game has not started. r starts it, or says you are ready.",
-    table_pb2.PHASE_SORTING: "Trading is not open yet; the countdown is at the top right.",
-    table_pb2.PHASE_BETWEEN: "The round is over. r: ready for the next one.",
+    table_pb2.PHASE_SORTING: "Nothing was sent: trading is not open yet.",
+    table_pb2.PHASE_BETWEEN: "Nothing was sent: the round is over.",
 }
 
 

@@ -159,8 +159,8 @@ def test_where_people_have_time_to_think_bots_take_theirs() -> None:
     game = BotTable(rules, seated, chance, tally, seat_a_person)
     while tally.rounds < 5 and not game.over:
         game.step()
-    assert min(seen.offers_s[50:]) >= 3 * OFFER_MIN_S
-    assert min(seen.bells_s[2:]) >= 3 * BELL_MIN_S
+    assert min(seen.offers_s[50:]) >= 6 * OFFER_MIN_S
+    assert min(seen.bells_s[2:]) >= 6 * BELL_MIN_S
     assert tally.voids == 0
 
 
