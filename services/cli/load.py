@@ -235,7 +235,7 @@ def _check_rules(
     thinks_s: float,
 ) -> bytes:
     """The switches as a message, if these tables can be played at this rate."""
-    from services.play.main import Impossible, switched
+    from services.play.wish import Impossible, switched
 
     preset = PRESETS.get(rules)
     if preset is None:

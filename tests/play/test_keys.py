@@ -231,7 +231,11 @@ async def test_r_takes_the_seat_back_from_a_stand_in() -> None:
 
 async def test_a_frozen_table_takes_no_calls() -> None:
     played = Played()
-    happen(played.model, played.view, frozen=table_pb2.Frozen(reason="a dispute", operator="Ann"))
+    happen(
+        played.model,
+        played.view,
+        frozen=table_pb2.Frozen(reason="a dispute", operator="Ann", at_us=10 * SECOND_US),
+    )
     await played.press("d", "1", "space")
     assert played.acts == []
     assert "frozen" in played.notice

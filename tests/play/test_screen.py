@@ -164,7 +164,11 @@ def test_a_choice_that_has_left_the_hand_is_replaced() -> None:
 
 def test_who_acted_and_why_is_told_with_every_act_of_an_operator() -> None:
     model, view = trading()
-    happen(model, view, frozen=table_pb2.Frozen(reason="a dispute", operator="Ann"))
+    happen(
+        model,
+        view,
+        frozen=table_pb2.Frozen(reason="a dispute", operator="Ann", at_us=10 * SECOND_US),
+    )
     happen(model, view, resumed=table_pb2.Resumed(operator="Ann", frozen_us=65 * SECOND_US))
     left = table_pb2.SeatLeft(seat=3, removed=True, reason="abuse", operator="Ann")
     happen(model, view, seat_left=left)
@@ -179,7 +183,7 @@ def test_who_acted_and_why_is_told_with_every_act_of_an_operator() -> None:
 
 def test_time_that_stood_still_does_not_count_as_idle() -> None:
     model, view = trading()
-    happen(model, view, frozen=table_pb2.Frozen())
+    happen(model, view, frozen=table_pb2.Frozen(at_us=10 * SECOND_US))
     happen(model, view, resumed=table_pb2.Resumed(frozen_us=60 * SECOND_US))
     assert "Move within" not in text_of(model, view, Now(70 * SECOND_US))
     assert "Move within 3.0 s" in text_of(model, view, Now(75 * SECOND_US))

@@ -107,7 +107,7 @@ def happen(
     """The next event at the table, taken by view and model."""
     event = table_pb2.Event(seq=view.seq + 1, **kind)  # type: ignore[arg-type]
     happened = Happened(event, number, shown(view, received), shown(view, given))
-    view.apply(event, happened.received, happened.given, 10 * SECOND_US)
+    view.apply(event, happened.received, happened.given)
     model.take(happened, view, 10 * SECOND_US)
     return happened
 

@@ -103,7 +103,8 @@ def _mixed() -> Told:
 
 def _frozen() -> Told:
     model, view = trading()
-    frozen = table_pb2.Frozen(reason="a player asked for the referee", operator="Ann")
+    why = "a player asked for the referee"
+    frozen = table_pb2.Frozen(reason=why, operator="Ann", at_us=10 * SECOND_US)
     happen(model, view, frozen=frozen)
     return model, view, Now(view.frozen_at_us)
 
