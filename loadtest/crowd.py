@@ -37,6 +37,8 @@ START_SPREAD_S: Final = 8.0
 """Games begin over this time, so that their rounds do not end together."""
 SLOTS_TRIED_MAX: Final = 64
 """Tables asked in turn for one action before it is dropped: none of them has its exchange open."""
+WAITING_TRIED_MAX: Final = 4
+"""Tables asked in turn whose seats all wait for the exchange, before the action is held."""
 ATTACH_PATIENCE_S: Final = 60.0
 REPLACE_PAUSE_S: Final = 1.0
 """Before another try to open a table that was refused."""
@@ -250,14 +252,17 @@ class Crowd:
 
     def _place(self, kind: Kind, intended_at: float, *, held: bool) -> bool:
         """Let some table do it; false while all that could are waiting for the exchange."""
-        waiting = False
+        waiting = 0
         for _ in range(min(SLOTS_TRIED_MAX, len(self.slots))):
             slot = self.slots[self._plan.slot()]
-            if slot.table is None or not slot.table.open:
+            table = slot.table
+            if table is None or not table.open:
                 continue
             able = [seat for seat in slot.seats if seat.able]
             if not able:
-                waiting = True
+                waiting += 1
+                if waiting >= WAITING_TRIED_MAX:
+                    return False
             elif self._act(slot, kind, able, intended_at, held):
                 return True
         if not waiting:

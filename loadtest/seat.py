@@ -39,7 +39,6 @@ from services.client.protocol import SeatProtocol
 
 IN_FLIGHT_MAX: Final = 8
 """Commands that a seat sends without waiting: half of what the exchange takes."""
-HANDS_CHANGE: Final = frozenset({"dealt", "traded"})
 
 
 class Shared(Protocol):
@@ -133,7 +132,8 @@ class LoadSeat:
     @property
     def able(self) -> bool:
         """Whether it may act."""
-        return self.protocol.attached and self.protocol.in_flight < IN_FLIGHT_MAX
+        protocol = self.protocol
+        return protocol.attached and protocol.in_flight < IN_FLIGHT_MAX
 
     def ended(self, code: StatusCode, reason: str, wait_s: float) -> None:
         self._stream = None
@@ -215,10 +215,10 @@ class LoadSeat:
     def _on_event(self, happened: Happened, now: float) -> None:
         self._samples.counts["events"] += 1
         table, seat = self.table, self.place.seat
-        table.saw(seat, happened, now)
+        own = table.saw(seat, happened, now)
         if happened.number:
             self._check_number(happened)
-        if happened.received.ByteSize() and happened.event.WhichOneof("kind") in HANDS_CHANGE:
+        if own and not happened.event.HasField("offer_opened"):
             self.mind.hand_changed(self.view(), happened, now)
 
     def _check_number(self, happened: Happened) -> None:

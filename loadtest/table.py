@@ -156,21 +156,23 @@ class LoadTable:
 
     # ------------------------------------------------------------------ events
 
-    def saw(self, seat: int, happened: Happened, now: float) -> None:
-        """A seat has seen an event, in its order."""
+    def saw(self, seat: int, happened: Happened, now: float) -> bool:
+        """A seat has seen an event, in its order. Whether that was about its own cards."""
         event = happened.event
         if self.public is None:
             self._begin_when_all_agree()
-            return
+            return False
         record = self._record_of(event, now)
         if record.event is not event and record.event != event:
             self._differs(seat, record, event)
         record.missing &= ~(1 << seat)
         if self.broken:
-            return
+            return False
         own = _OWN.get(record.kind)
-        if own is None or not own(self, seat, record, happened, now):
-            self._must_be_empty(seat, happened)
+        if own is not None and own(self, seat, record, happened, now):
+            return True
+        self._must_be_empty(seat, happened)
+        return False
 
     def _record_of(self, event: table_pb2.Event, now: float) -> Record:
         place = event.seq - self._base
@@ -238,6 +240,8 @@ class LoadTable:
                 return
             if record.kind == "traded":
                 self._check_trade(public, event)
+            elif record.kind == "offer_opened":
+                self._check_opened(public, event)
             public.apply(event)
             self._applied = event.seq
 
@@ -253,6 +257,20 @@ class LoadTable:
         ):
             self.fail("trades", f"event {event.seq}: seat {traded.seat} traded {traded.size} with "
                       f"seat {traded.partner}, who offered {partner.offer_size}")  # fmt: skip
+
+    def _check_opened(self, public: TableView, event: table_pb2.Event) -> None:
+        """No open offer would have met it: else there was to be a trade."""
+        opened = event.offer_opened
+        aim = opened.directed_at if opened.HasField("directed_at") else NOBODY
+        for number, other in enumerate(public.seats):
+            if (
+                other.offer_size == opened.size
+                and number != opened.seat
+                and aim in (NOBODY, number)
+                and other.offer_directed_at in (NOBODY, opened.seat)
+            ):
+                self.fail("trades", f"event {event.seq}: the offer of seat {opened.seat} stays "
+                          f"open, though seat {number} offers {opened.size} too")  # fmt: skip
 
     def _differs(self, seat: int, record: Record, event: table_pb2.Event) -> None:
         kinds = {record.kind, event.WhichOneof("kind") or ""}

@@ -13,6 +13,8 @@ from typing import Any
 from engine.rules import PRESETS
 from loadtest import options as wanted
 from loadtest import scenarios, slo
+from loadtest.local import LocalExchange
+from loadtest.null.process import NullExchange
 from loadtest.usage import Unreachable, Unusable
 from services.cli.demo.exchange import Exchange
 from services.cli.demo.plan import Plan
@@ -83,6 +85,7 @@ def load(
     *,
     target: str,
     local: bool,
+    null: bool,
     rules: str,
     switches: list[str],
     tables: int,
@@ -109,16 +112,21 @@ def load(
     """Run a load test; its exit code. Raises `Failure`."""
     try:
         settled = _settled(
-            target, local, rules, switches, tables, seats, rate, think_time, stages, warmup,
+            target, local, null, rules, switches, tables, seats, rate, think_time, stages, warmup,
             duration, seed, scenario, slos, workers, streams_per_connection, client, sign_ins,
             out, html, hdr, compare, max_regress,
         )  # fmt: skip
     except Unusable as problem:
         raise Failure(Exit.USAGE, problem.what, "", problem.remedy) from None
-    return _run(settled, OwnExchange(_matchers(scenario)) if local else None, as_json)
+    own: LocalExchange | None = None
+    if null:
+        own = NullExchange()
+    elif local:
+        own = OwnExchange(_matchers(scenario))
+    return _run(settled, own, as_json)
 
 
-def _run(options: wanted.Options, own: OwnExchange | None, as_json: bool) -> int:
+def _run(options: wanted.Options, own: LocalExchange | None, as_json: bool) -> int:
     from rich.console import Console
 
     from loadtest import run, text
@@ -154,6 +162,7 @@ def _write(result: dict[str, Any], options: wanted.Options) -> None:
 def _settled(
     target: str,
     local: bool,
+    null: bool,
     rules: str,
     switches: list[str],
     tables: int,
@@ -176,8 +185,11 @@ def _settled(
     compare: Path | None,
     max_regress: str,
 ) -> wanted.Options:
-    if bool(target) == local:
-        raise Unusable("give either --target HOST:PORT or --local", "--local starts an exchange")
+    if bool(target) + local + null != 1:
+        raise Unusable(
+            "give --target HOST:PORT, or --local, or --null",
+            "--local starts an exchange, --null a server that does nothing",
+        )
     if target and not target.rpartition(":")[2].isdigit():
         raise Unusable(f"--target {target!r} names no port", "write it like 127.0.0.1:7700")
     if scenario in wanted.KILLS and not local:

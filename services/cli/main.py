@@ -134,6 +134,7 @@ def load(
     local: Annotated[
         bool, typer.Option("--local", help="Start an exchange, without bots.")
     ] = False,
+    null: Annotated[bool, typer.Option("--null", help="A server that does nothing.")] = False,
     rules: Annotated[str, typer.Option(help="Preset of the tables' rules.")] = "blitz",
     switch: Annotated[
         list[str], typer.Option(help="NAME=VALUE over the preset, such as idle_s=60.")
@@ -174,6 +175,7 @@ def load(
         run_load(
             target=target,
             local=local,
+            null=null,
             rules=rules,
             switches=switch,
             tables=tables,

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from support.pit import pit
 
 KEYS = {
@@ -12,6 +14,7 @@ KEYS = {
 LATENCIES = {"accepted", "effective", "trade", "fanout_skew", "bell", "attach", "resume"}
 
 
+@pytest.mark.all
 def test_a_short_steady_run_plays_and_finds_nothing_wrong(tmp_path: Path) -> None:
     out = tmp_path / "run.json"
     outcome = pit(

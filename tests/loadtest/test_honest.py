@@ -1,0 +1,119 @@
+"""The tester is honest: it reports a stall, and it finds every lie a server may tell."""
+
+import asyncio
+from typing import ClassVar
+
+import pytest
+from pit.v1 import play_pb2
+
+from loadtest.connections.grpcio import GrpcioConnections
+from loadtest.histograms import Histograms
+from loadtest.null.server import MakeTable, NullServer
+from loadtest.null.table import NullTable
+from support.lies import LIES, LeaksALot
+from support.pit import command, environment
+from support.small_load import small_load, until
+
+
+@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
+async def test_a_lie_fails_the_check_it_breaks(
+    lie: MakeTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with small_load(monkeypatch, lie) as (crowd, _):
+        await until(lambda: crowd.checks.failed)
+    assert set(crowd.checks.failed) == LIES[lie], crowd.checks.examples
+    assert not all(crowd.checks.results().values())
+
+
+async def test_a_server_that_tells_the_truth_fails_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with small_load(monkeypatch) as (crowd, _):
+        await until(lambda: crowd.samples.counts["games"] >= 3)
+    assert not crowd.checks.failed, crowd.checks.examples
+    assert all(crowd.checks.checked[name] for name in ("sequences", "cards", "trades", "winners"))
+
+
+async def test_plain_grpcio_clients_play_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    connections = GrpcioConnections
+    async with small_load(monkeypatch, rate=100, connections=connections) as (crowd, _):
+        await until(lambda: crowd.checks.checked["trades"] >= 10)
+    assert not crowd.checks.failed, crowd.checks.examples
+
+
+STALL_S = 2.0
+RATE = 100.0
+
+
+class Stalls(NullTable):
+    """Answers nothing while it is stalled, and then everything."""
+
+    stalled = False
+    waiting: ClassVar[list[tuple["Stalls", int, play_pb2.Command]]] = []
+
+    def command(self, seat: int, command: play_pb2.Command) -> None:
+        if Stalls.stalled:
+            self.waiting.append((self, seat, command))
+        else:
+            super().command(seat, command)
+
+    @classmethod
+    def go_on(cls) -> None:
+        cls.stalled = False
+        for table, seat, waiting in cls.waiting:
+            table.command(seat, waiting)
+        cls.waiting.clear()
+
+
+async def test_a_stall_of_two_seconds_is_in_the_percentiles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A tester that waits for answers would have sent, and seen, a handful of slow ones only."""
+    async with small_load(monkeypatch, Stalls, tables=4, rate=RATE, seconds=4.5) as (crowd, _):
+        await until(lambda: crowd.samples.counts["sent"] >= RATE)
+        Stalls.stalled = True
+        await asyncio.sleep(STALL_S)
+        Stalls.go_on()
+        planned = RATE * STALL_S
+        await until(lambda: crowd.samples.counts["sent"] >= RATE + planned)
+        await until(lambda: not any(one.protocol.in_flight for s in crowd.slots for one in s.seats))
+    assert not crowd.checks.failed, crowd.checks.examples
+    seen = crowd.samples.take()
+    slow = [us for us in seen.latencies["accepted"] if us >= STALL_S / 2 * 1_000_000]
+    assert len(slow) >= 0.6 * planned / 2, "those intended in the stall's first half waited longer"
+    histograms = Histograms()
+    histograms.add(seen.latencies)
+    accepted = histograms["accepted"].summary()
+    assert accepted["p99"] >= 0.85 * STALL_S * 1000
+    assert accepted["max"] >= 0.95 * STALL_S * 1000
+    assert accepted["p90"] >= 0.4 * STALL_S * 1000
+
+
+async def load(server: NullServer, *options: str) -> tuple[int, str]:
+    """`pit load` at a null server in this process: exit code, and all it printed."""
+    target = f"127.0.0.1:{await server.open()}"
+    process = await asyncio.create_subprocess_exec(
+        *command("load", "--target", target, "--tables", "2", "--rate", "60", *options),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env=environment(),
+    )
+    printed, _ = await process.communicate()
+    await server.close()
+    return int(process.returncode or 0), printed.decode()
+
+
+async def test_a_lie_is_exit_code_5_and_told_in_words() -> None:
+    code, printed = await load(NullServer(LeaksALot), "--duration", "2", "--warmup", "1")
+    assert code == 5, printed
+    assert "FAILED  hidden" in printed
+    assert "was shown cards beside traded" in printed
+
+
+@pytest.mark.all
+async def test_a_gate_that_does_not_hold_is_exit_code_99() -> None:
+    gates = ("--slo", "trade:max<1us", "--slo", "effective:p50<60s")
+    code, printed = await load(NullServer(), "--duration", "2", "--warmup", "1", *gates)
+    assert code in (99, 4), printed  # 4 on a machine that is busy with other things
+    assert "FAIL  trade:max<1us" in printed
+    assert "pass  effective:p50<60s" in printed
