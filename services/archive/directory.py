@@ -71,9 +71,17 @@ class DirectoryArchive:
             if TABLE_ID.fullmatch(path.stem):
                 yield path.stem
 
+    def modified_s(self, game: str) -> float:
+        """When a game was last written to, wall time; by that it is forgotten one day. 0 where it
+        has been."""
+        try:
+            return self._path(game).stat().st_mtime
+        except FileNotFoundError:
+            return 0.0
+
     def forget(self, older_than_days: int) -> list[str]:
         oldest_s = time.time() - older_than_days * DAY_S
-        old = [game for game in self.games() if self._path(game).stat().st_mtime < oldest_s]
+        old = [game for game in self.games() if self.modified_s(game) < oldest_s]
         for game in old:
             self._path(game).unlink()
         return old

@@ -298,6 +298,22 @@ def table_replay(
 
 
 @app.command()
+def results(
+    games: Annotated[
+        list[str] | None, typer.Argument(help="Names of games; none: all finished ones.")
+    ] = None,
+    since: Annotated[str, typer.Option(help="Games that ended then or later: a date, UTC.")] = "",
+    named: Annotated[str, typer.Option(help="Games whose table's name begins so.")] = "",
+    as_csv: Annotated[bool, typer.Option("--csv", help="One line a seat, with a head.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a game.")] = False,
+) -> None:
+    """Who won what: finished games with their corrected scores."""
+    from services.cli.results import results as show
+
+    raise typer.Exit(show(games or [], since, named, as_csv=as_csv, as_json=as_json))
+
+
+@app.command()
 def verify(
     game: Annotated[str, typer.Argument(help="Name of a game.")] = "",
     everything: Annotated[bool, typer.Option("--all", help="Every game there is.")] = False,

@@ -20,6 +20,7 @@ def test_help_lists_the_commands_and_exit_codes() -> None:
         "serve",
         "store",
         "table",
+        "results",
         "verify",
         "doctor",
         "backup",

@@ -174,19 +174,11 @@ def _copy_archive(root: Path, writer: BackupWriter, made: _Made) -> None:
                 made.damaged.append(game)
             if content:
                 name = f"{game[:2]}/{game}{SUFFIX}"
-                writer.add(ARCHIVE + name, content, _modified_s(root / name))
+                writer.add(ARCHIVE + name, content, archive.modified_s(game))
                 made.games += 1
     public_key = root / PUBLIC_KEY_FILE
     if public_key.exists():
         writer.add(ARCHIVE + PUBLIC_KEY_FILE, public_key.read_bytes())
-
-
-def _modified_s(path: Path) -> float:
-    """When a game was last written to: by that it is forgotten one day."""
-    try:
-        return path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
 
 
 def _manifest(made: _Made, server: str, writer: BackupWriter) -> Manifest:
