@@ -180,7 +180,9 @@ class Eavesdropper:
         self._allowed(snapshot.offer_lot, offer, self._deck())
         _no_cards_but(snapshot, {"hand", "offer_lot"})
         if snapshot.commitment:
-            self._commitments.setdefault(snapshot.round + 1, snapshot.commitment)
+            dealt = snapshot.phase in (table_pb2.PHASE_SORTING, table_pb2.PHASE_OPEN)
+            coming = snapshot.round if dealt else snapshot.round + 1
+            self._commitments.setdefault(coming, snapshot.commitment)
 
     def _allowed(self, shown: table_pb2.Cards, may_know: int, deck: Deck) -> None:
         packed = deck.pack(shown)
