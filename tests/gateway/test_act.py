@@ -2,17 +2,18 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from pit.v1 import play_pb2
+from pit.v1 import play_pb2, table_pb2
 
 from services.gateway import hub
 from services.gateway.errors import Refused
 from services.gateway.gateway import Gateway
 from services.gateway.identity.tokens import SignedTokens
-from services.gateway.session.limits import IN_FLIGHT_MAX
+from services.gateway.session.limits import IN_FLIGHT_MAX, PUBLIC, Rate
 from services.log.memory import Fault
 from support.asking import false_bell, offer, withdraw
 from support.front import KEYS, Front, Seated
@@ -61,6 +62,10 @@ class Acting:
         with pytest.raises(Refused) as caught:
             await self.send(request)
         return caught.value.why.name, caught.value.parameters["consumed"]
+
+
+def call() -> play_pb2.Command:
+    return play_pb2.Command(call=play_pb2.Call(phrase=table_pb2.PHRASE_HURRY))
 
 
 @pytest_asyncio.fixture
@@ -203,6 +208,20 @@ async def test_more_than_the_table_remembers_are_not_taken(acting: Acting) -> No
     outcomes = await asyncio.gather(*answers, return_exceptions=True)
     reasons = [outcome.why.name for outcome in outcomes if isinstance(outcome, Refused)]
     assert reasons == ["NOTHING_TO_WITHDRAW"] * IN_FLIGHT_MAX + ["TOO_MANY_IN_FLIGHT"]
+
+
+async def test_a_table_takes_so_many_and_no_more_by_calls_either() -> None:
+    slow = replace(PUBLIC, table=Rate(per_s=0.1, burst=2), commands=Rate(per_s=100, burst=100))
+    async with Front(people=slow) as front:
+        table = await front.table(front.person(0))
+        acting = Acting(front, *await front.seated(table, 0))
+        await front.settle()
+        for number in (1, 2):
+            await acting.act(number, call())
+        request = acting.request(3, call())
+        assert await acting.refusal(request) == ("RATE_LIMITED", "false")
+        front.world.sleep(11)
+        assert (await acting.send(request)).seq
 
 
 # -------------------------------------------------------------------- attachments

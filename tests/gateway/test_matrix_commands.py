@@ -16,12 +16,13 @@ from engine.state import digest
 from engine.table import Table
 from engine.view import show
 from services.client.happenings import Effective, Rejected
+from services.gateway.errors import Code
 from services.log.codec import unpack_record
 from services.log.redis import RedisReaderLog
 from services.log.server import EmbeddedServer
 from services.log.store import init_store
 from support.gatewayd import exchange
-from support.outside import Outside, Person, SeatAtTable, ready
+from support.outside import Outside, Person, Refusal, SeatAtTable, ready
 from support.pipes import whole_out
 from support.schema import find_field
 from support.valkey import SHARDS
@@ -254,6 +255,22 @@ def test_wrong_commands_are_answered_and_leave_the_table_as_it_was(given: Given,
             row.reason,
         ):
             wrong.append((row.id, row.field, outcome))
+    assert not wrong
+    assert looks(table_now(given.url, seats[0])) == before
+
+
+@pytest.mark.parametrize("name", ["open", "plain", "sorting"])
+def test_the_same_commands_by_act_end_their_calls(given: Given, name: str) -> None:
+    seats = getattr(given, name)
+    before = looks(table_now(given.url, seats[0]))
+    wrong = []
+    for row in [row for row in ROWS if row.table == name]:
+        told = len(seats[0].rejections)
+        answer = seats[0].act(row.command(seats[0]))
+        if repr(answer) != f"{Code(row.code).name} {row.reason}":
+            wrong.append((row.id, row.field, answer))
+        elif isinstance(answer, Refusal) and answer.parameters["consumed"] == "true":
+            seats[0].wait(lambda told=told: len(seats[0].rejections) > told)  # type: ignore[misc]
     assert not wrong
     assert looks(table_now(given.url, seats[0])) == before
 

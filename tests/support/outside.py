@@ -27,6 +27,7 @@ class Refusal:
         self.code: str = error.code().name
         self.message: str = error.details() or ""
         self.reason = ""
+        self.parameters: dict[str, str] = {}
         self.field = ""
         self.retry_after_ms = 0
         trailers = dict(error.trailing_metadata() or ())
@@ -45,6 +46,7 @@ class Refusal:
     def _take(self, part: Any) -> None:
         if isinstance(part, error_details_pb2.ErrorInfo):
             self.reason = part.reason
+            self.parameters = dict(part.metadata)
         elif isinstance(part, error_details_pb2.BadRequest):
             self.field = part.field_violations[0].field
         else:
@@ -167,6 +169,8 @@ class SeatAtTable:
         self.protocol = protocol
         self.happenings: list[Happening] = []
         self.rejections: list[play_pb2.Rejected] = []
+        self.held = play_pb2.Attached()
+        """How the seat was attached last."""
         self.end: Refusal | None = None
         self._person = person
         self._changed = threading.Condition()
@@ -189,6 +193,8 @@ class SeatAtTable:
                     for item in _items(data):
                         if item.HasField("rejected"):
                             self.rejections.append(item.rejected)
+                        if item.HasField("attached"):
+                            self.held = item.attached
                     self.happenings += self.protocol.receive(data)
                     self._changed.notify_all()
         except grpc.RpcError as error:
@@ -207,6 +213,22 @@ class SeatAtTable:
             for data in self.protocol.outgoing():
                 self._requests.put(data)
             return command
+
+    def act(self, command: play_pb2.Command) -> bytes | Refusal:
+        """Send it by a call of its own, with the number that is due; what was answered."""
+        command.number = self.protocol._next_number
+        command.round = self.view.round
+        command.seen_seq = self.view.seq
+        request = play_pb2.ActRequest(
+            table=self.protocol.table,
+            attachment=self.held.attachment,
+            generation=self.held.generation,
+            command=command,
+        )
+        answer = self._person.try_to("PlayService/Act", request)
+        if not isinstance(answer, Refusal) or answer.parameters["consumed"] == "true":
+            self.protocol._next_number += 1
+        return answer
 
     def outcome(self, command: play_pb2.Command) -> Any:
         """What became of a command, once it is known."""
