@@ -71,6 +71,7 @@ class Archiver:
                     log.info("archiving_again")
                     failing = False
             except (Unavailable, Unclear, StoreFull, OSError) as error:
+                self._mending = mend(self._index, self._archive)
                 if not failing:
                     log.error("archiving_fails", reason=str(error))
                     failing = True

@@ -106,6 +106,12 @@ class GameIndex:
             rows = database.execute(_NEWEST_OF, (person, after.start_ms, after.game, count))
             return [unpack_summary(packed) for (packed,) in rows]
 
+    def summaries(self) -> dict[str, Summary]:
+        """All games, by name."""
+        with self._explained() as database:
+            rows = database.execute("SELECT game, summary FROM games")
+            return {game: unpack_summary(packed) for game, packed in rows}
+
     def positions(self) -> dict[int, str]:
         """By shard: the newest entry of its output that is on disk. What is read afterwards, of
         the index or of files, holds everything up to there."""
@@ -127,6 +133,8 @@ class GameIndex:
             yield self._database
         except (sqlite3.Error, Undecodable) as error:
             self.close()
+            if self._writing and not isinstance(error, sqlite3.OperationalError):
+                remove(self._path.parent)  # it is damaged, and nothing but a copy
             raise OSError(f"{self._path}: {error}") from None
         if not self._writing:
             self.close()  # the file may be made anew, and then this one is nobody's

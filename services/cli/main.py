@@ -289,12 +289,25 @@ def table_replay(
     speed: Annotated[
         float, typer.Option(min=0, help="1: as fast as it was played; 0: at once.")
     ] = 0,
+    facts: Annotated[
+        bool, typer.Option("--facts", help="Not the story, but what nobody could see in it.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """A game as it was played, from its records."""
-    from services.cli.replay import replay
+    from services.cli.replay import replay, tell_facts
 
-    replay(game, seat, all_hands, speed, json)
+    if facts:
+        if seat is not None or all_hands or speed:
+            raise Failure(
+                Exit.USAGE,
+                "--facts tells no story",
+                "it has no view and no speed",
+                "give --facts alone, or with --json",
+            )
+        tell_facts(game, json)
+    else:
+        replay(game, seat, all_hands, speed, json)
 
 
 @app.command()

@@ -3,18 +3,24 @@
 import json
 import time
 from dataclasses import fields
-from typing import Any
+from typing import Any, Final
 
 from engine.commands import NOBODY
-from engine.events import Event, Note, TableOpened
+from engine.events import Event, RoundScored, RoundVoid, TableOpened
+from engine.rules import PRESETS
 from engine.view import view
 from services.archive.directory import DirectoryArchive
-from services.archive.source import Game, find
+from services.archive.facts import facts_of, plain, plain_cards
+from services.archive.source import Game, find, numbered
 from services.cli.common import load_settings, opened_log, public_key
+from services.cli.fact_lines import fact_lines
 from services.cli.failures import Exit, Failure
 from services.cli.story import Story
 from services.cli.verify import not_found
 from services.log.codec import Undecodable, unpack_record
+
+CARDS: Final = frozenset({"hand", "lot", "given", "received"})
+"""Fields of events that hold packed cards."""
 
 
 def load_game(name: str) -> Game:
@@ -30,7 +36,7 @@ def load_game(name: str) -> Game:
 
 def numbered_events(game: Game) -> list[tuple[int, Event]]:
     """Every event with its number. Raises `Failure` where a record cannot be decoded."""
-    numbered: list[tuple[int, Event]] = []
+    events: list[tuple[int, Event]] = []
     for kept in game.records:
         try:
             record = unpack_record(game.name, kept.record)
@@ -41,15 +47,28 @@ def numbered_events(game: Game) -> list[tuple[int, Event]]:
                 error.reason,
                 f"`pit verify {game.name}` says more",
             ) from None
-        happened = [item for item in record.items if not isinstance(item, Note)]
-        numbered.extend(enumerate(happened, record.first_seq))
-    return numbered
+        events.extend(numbered(record))
+    return events
+
+
+def tell_facts(name: str, as_json: bool) -> None:
+    """Print what nobody at the table could see, round by round."""
+    for facts in facts_of(numbered_events(load_game(name))):
+        if as_json:
+            print(json.dumps(plain(facts)))
+        else:
+            print("\n".join(fact_lines(facts)))
 
 
 def replay(name: str, seat: int | None, all_hands: bool, speed: float, as_json: bool) -> None:
     """Print the game; as a spectator saw it unless told otherwise."""
     if seat is not None and all_hands:
-        raise Failure(Exit.USAGE, "--seat and --all-hands exclude each other")
+        raise Failure(
+            Exit.USAGE,
+            "--seat and --all-hands exclude each other",
+            "a seat saw its own hand only",
+            "give one of them, or neither for a spectator's view",
+        )
     viewer = NOBODY if seat is None else seat
     events = numbered_events(load_game(name))
     opened = events[0][1] if events else None
@@ -60,6 +79,7 @@ def replay(name: str, seat: int | None, all_hands: bool, speed: float, as_json: 
             f"its seats are 0 to {opened.seats - 1}",
             "give --seat one of them, or leave it out for a spectator's view",
         )
+    facts = {one.round: one for one in facts_of(events)} if all_hands else {}
     story = Story()
     first_ms = before_ms = 0
     for seq, event in events:
@@ -70,9 +90,12 @@ def replay(name: str, seat: int | None, all_hands: bool, speed: float, as_json: 
         before_ms = at_ms
         seen = event if all_hands else view(event, viewer)
         if as_json:
-            print(json.dumps(_plain_event(seq, seen), default=bytes.hex), flush=bool(speed))
+            print(json.dumps(_plain_event(seq, seen, opened), default=bytes.hex), flush=bool(speed))
         else:
-            _print_lines(seq, at_ms - first_ms, story.lines(seen), flush=bool(speed))
+            lines = story.lines(seen)
+            if isinstance(seen, RoundScored | RoundVoid) and seen.round in facts:
+                lines += [f"    {line}" for line in fact_lines(facts[seen.round])]
+            _print_lines(seq, at_ms - first_ms, lines, flush=bool(speed))
 
 
 def _print_lines(seq: int, since_ms: int, lines: list[str], *, flush: bool) -> None:
@@ -82,11 +105,17 @@ def _print_lines(seq: int, since_ms: int, lines: list[str], *, flush: bool) -> N
         print((margin if number == 0 else " " * len(margin)) + line, flush=flush)
 
 
-def _plain_event(seq: int, event: Event) -> dict[str, Any]:
+def _plain_event(seq: int, event: Event, opened: Event | None) -> dict[str, Any]:
+    """Fields by name; cards as counts by name."""
+    rules = opened.rules if isinstance(opened, TableOpened) else PRESETS["classic"]
     shown: dict[str, Any] = {"seq": seq, "event": type(event).__name__}
     for field in fields(event):
         content = getattr(event, field.name)
         if field.name == "rules":
             content = {switch.name: getattr(content, switch.name) for switch in fields(content)}
+        elif field.name == "hands":
+            content = [None if hand is None else plain_cards(rules, hand) for hand in content]
+        elif field.name in CARDS and content is not None:
+            content = plain_cards(rules, content)
         shown[field.name] = content
     return shown

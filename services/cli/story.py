@@ -37,6 +37,7 @@ GAME_ENDS: Final = {
     End.TOO_FEW_PLAYERS: "too few players are left",
     End.NO_PEOPLE: "nobody is left",
     End.NEVER_STARTED: "the game never started",
+    End.CLOSED: "an operator has closed the table",
 }
 CALLS: Final = (
     "",
@@ -96,7 +97,9 @@ class Story:
         return [f"{_seat(event.seat)} is taken by {event.person}"]
 
     def _left(self, event: events.SeatLeft) -> list[str]:
-        return [f"{_seat(event.seat)} is left for good"]
+        if not event.removed:
+            return [f"{_seat(event.seat)} is left for good"]
+        return [f"{_seat(event.seat)} is freed{_by(event.operator, event.reason)}"]
 
     def _owner(self, event: events.OwnerChanged) -> list[str]:
         return [f"the table passes to {event.person}"]
@@ -126,8 +129,34 @@ class Story:
         phrase = CALLS[event.phrase] if event.phrase < len(CALLS) else f"phrase {event.phrase}"
         return [f"{_seat(event.seat)}: {phrase}"]
 
-    def _closed(self, _event: events.TableClosed) -> list[str]:
-        return ["the table closes"]
+    def _closed(self, event: events.TableClosed) -> list[str]:
+        return [f"the table closes{_by(event.operator, event.reason)}"]
+
+    def _start_called(self, _event: events.StartCalled) -> list[str]:
+        return ["the hour has come at which the game was to start"]
+
+    def _invite_rotated(self, _event: events.InviteRotated) -> list[str]:
+        return ["earlier invite codes are worth nothing from here on"]
+
+    # ------------------------------------------------------------------ operators
+
+    def _frozen(self, event: events.Frozen) -> list[str]:
+        return [f"TIME STANDS STILL{_by(event.operator, event.reason)}"]
+
+    def _thawed(self, event: events.Thawed) -> list[str]:
+        stood_s = event.frozen_ms / 1_000
+        return [f"time goes on after {stood_s:.1f} s{_by(event.operator, '')}"]
+
+    def _adjusted(self, event: events.ScoreAdjusted) -> list[str]:
+        head = f"CORRECTION: {_seat(event.seat)} {event.delta:+}"
+        lines = [head + _by(event.operator, event.reason)]
+        for seat, total in enumerate(event.totals):
+            place = f"{event.places[seat]}. " if event.places and event.places[seat] else ""
+            lines.append(f"    {place}{_seat(seat)} {total:>6}")
+        return lines
+
+    def _announced(self, event: events.Announced) -> list[str]:
+        return [f"announcement{_by(event.operator, event.text or event.key)}"]
 
     # ------------------------------------------------------------------ a round
 
@@ -177,8 +206,10 @@ class Story:
         return lines + ([f"    {', '.join(held)}"] if held else [])
 
     def _scored(self, event: events.RoundScored | events.RoundVoid) -> list[str]:
-        void = isinstance(event, events.RoundVoid)
-        head = "is void, nobody cornered" if void else "is scored"
+        head = "is scored"
+        if isinstance(event, events.RoundVoid):
+            by_operator = _by(event.operator, event.reason)
+            head = f"is void{by_operator}" if by_operator else "is void, nobody cornered"
         return [
             f"round {event.round} {head}; seed {event.seed.hex()[:16]}...",
             *_score_lines(event.deltas, event.totals),
@@ -196,6 +227,12 @@ class Story:
 
 def _seat(seat: int) -> str:
     return f"seat {seat}"
+
+
+def _by(operator: str, reason: str) -> str:
+    """Who did it and why, as the end of a sentence; empty where no operator did."""
+    by = f" by operator {operator}" if operator else ""
+    return by + (f": {reason}" if reason else "")
 
 
 def _with(text: str, cards: str) -> str:
@@ -235,4 +272,10 @@ _TELLERS: Final[dict[type, Callable[[Story, Any], list[str]]]] = {
     events.RoundScored: Story._scored,
     events.RoundVoid: Story._scored,
     events.GameEnded: Story._ended,
+    events.StartCalled: Story._start_called,
+    events.InviteRotated: Story._invite_rotated,
+    events.Frozen: Story._frozen,
+    events.Thawed: Story._thawed,
+    events.ScoreAdjusted: Story._adjusted,
+    events.Announced: Story._announced,
 }

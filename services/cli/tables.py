@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 from engine.commands import NOBODY
@@ -10,6 +11,8 @@ from engine.shown import Phase, SeatShown, TableView
 from engine.view import show
 from services.archive.audit import audit
 from services.archive.directory import DirectoryArchive
+from services.archive.index import FILE, GameIndex
+from services.archive.summary import Summary
 from services.cli.common import explained_store, load_settings
 from services.cli.failures import Exit, Failure
 from services.cli.replay import load_game
@@ -23,7 +26,10 @@ def list_tables(everything: bool, as_json: bool) -> None:
     if everything:
         known = {line["table"] for line in lines}
         archive = DirectoryArchive(settings.archive_directory)
-        lines += [_archived(game) for game in archive.games() if game not in known]
+        summaries = _summaries(settings.archive_directory)
+        lines += [
+            _archived(game, summaries.get(game)) for game in archive.games() if game not in known
+        ]
     elif not settings.redis_url:
         raise Failure(
             Exit.USAGE,
@@ -93,16 +99,35 @@ def _live(line: LobbyLine) -> dict[str, Any]:
     }
 
 
-def _archived(game: str) -> dict[str, Any]:
+def _summaries(root: Path) -> dict[str, Summary]:
+    """What the archive's index says of its games; a game it does not know yet is only named."""
+    try:
+        return GameIndex(root).summaries()
+    except OSError as error:
+        raise Failure(
+            Exit.CHECK_FAILED,
+            "the archive's index cannot be read",
+            str(error),
+            f"remove {root / FILE} while no archiver runs; it is made anew when one starts",
+        ) from None
+
+
+def _archived(game: str, summary: Summary | None) -> dict[str, Any]:
+    if summary is None or not summary.opened:
+        unknown = dict.fromkeys(("name", "rules", "round", "seats", "people", "bots"), "")
+        return {"table": game, "phase": "archived", **unknown}
+    people = sum(1 for person in summary.persons if person)
+    seats = len(summary.persons) - len(summary.dropped)
+    phase = "closed" if summary.closed_ms else "ended" if summary.end_ms else "archived"
     return {
         "table": game,
-        "name": "",
-        "rules": "",
-        "phase": "archived",
-        "round": "",
-        "seats": "",
-        "people": "",
-        "bots": "",
+        "name": summary.display_name,
+        "rules": preset_name(summary.rules) or rules_hash(summary.rules),
+        "phase": phase,
+        "round": summary.rounds,
+        "seats": seats,
+        "people": people,
+        "bots": seats - people,
     }
 
 

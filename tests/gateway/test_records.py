@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from engine import events
 from engine.commands import NOBODY, Purpose, Visibility
 from engine.events import AttachRefused, Event, Record
 from engine.view import view
+from services.archive.archiver import Archiver
 from services.archive.index import FILE, GameIndex, mend
 from services.archive.source import numbered
 from services.gateway.convert.cards import deck_of
@@ -443,3 +445,27 @@ def test_the_archiver_tells_the_index_before_the_store(
     copier.flush()
     assert log.archived_up_to(0) == recorded.store.shard(0).out[-1].id
     assert GameIndex(recorded.root).positions() == {0: log.archived_up_to(0)}
+
+
+def test_a_damaged_index_is_made_anew_by_the_archiver(three: Recorded) -> None:
+    stop = threading.Event()
+    copier = three.archiving.copier
+    archiver = Archiver([copier], three.archiving.archive, three.archiving.index, 30)
+    three.archiving.index.close()
+    (three.root / FILE).write_bytes(b"no database at all, but long enough to be one" * 40)
+    running = threading.Thread(target=archiver.run, args=(stop,))
+    running.start()
+    index = GameIndex(three.root)
+    until_s = time.monotonic() + 20
+    while len(known(index)) < 2 and time.monotonic() < until_s:
+        time.sleep(0.02)
+    stop.set()
+    running.join()
+    assert known(index) == {GAME, OTHER}
+
+
+def known(index: GameIndex) -> set[str]:
+    try:
+        return index.known()
+    except OSError:
+        return set()
