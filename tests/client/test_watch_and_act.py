@@ -4,12 +4,14 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import grpc
 import pytest
 from pit.v1 import lobby_pb2, play_pb2, table_pb2
 
+from engine import events
 from engine.cards import BEAR, ONE, counts
 from engine.commands import NOBODY
 from engine.score import corner
@@ -25,6 +27,7 @@ from services.log.store import init_store
 from support.gatewayd import GatewayProcess, exchange, gateway
 from support.leaks import Eavesdropper, Found, Truth
 from support.pipes import whole_out
+from support.processes import MatcherProcess, matchers
 from support.valkey import SHARDS
 
 WAIT_S = 60.0
@@ -248,6 +251,54 @@ async def test_what_the_table_refuses_comes_as_it_does_in_play(given: Given) -> 
             assert isinstance(called, Rejected)
             assert called.reason == "NO_SUCH_PHRASE"
             assert isinstance(hurried, Effective)
+
+
+class Caller:
+    """Calls out again and again, one call after the other."""
+
+    def __init__(self, session: SeatSession) -> None:
+        self.done = 0
+        self.stopping = False
+        self._session = session
+        self.task = asyncio.create_task(self._call())
+
+    async def _call(self) -> None:
+        while not self.stopping:
+            await effective(self._session.call(table_pb2.PHRASE_HURRY))
+            self.done += 1
+
+    async def more(self, calls: int) -> None:
+        enough = self.done + calls
+        while self.done < enough:
+            assert not self.task.done(), self.task
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.all
+async def test_killed_matchers_lose_no_act_and_do_none_twice(
+    valkey_url: str, tmp_path: Path
+) -> None:
+    with (
+        matchers(valkey_url, "m0", "m1") as owners,
+        gateway(valkey_url, tmp_path, PIT_PROFILE="load") as front,
+    ):
+        grpc.channel_ready_future(grpc.insecure_channel(front.target)).result(20)
+        async with asyncio.timeout(WAIT_S), people([front.target], "Ada") as [ada]:
+            table = await opened(ada, 3, PATIENT)
+            shard = int(table.partition("/")[2][:2])
+            async with ada.play_by_acts(await ada.join_table(table)) as session:
+                caller = Caller(session)
+                for name in ("m2", "m3"):
+                    await caller.more(5)
+                    owner = next(matcher for matcher in owners if shard in matcher.owns())
+                    owners.remove(owner)
+                    owner.__exit__()
+                    owners.append(MatcherProcess(valkey_url, name))
+                    await caller.more(5)
+                caller.stopping = True
+                await caller.task
+    told = truth_of(valkey_url, table).told.values()
+    assert sum(type(event) is events.Called for event in told) == caller.done
 
 
 # -------------------------------------------------------------------- several tables
