@@ -22,6 +22,7 @@ from loadtest.messages import Orders
 from loadtest.opening import Opener
 from loadtest.plan import Kind, Plan
 from loadtest.samples import Samples
+from loadtest.scenarios import CHURN_SHARE_PER_S
 from loadtest.seat import LoadSeat
 from loadtest.table import LoadTable, Window
 from services.bots.acts import SayReady, command_of
@@ -91,6 +92,11 @@ class Crowd:
         self._slot_of: dict[LoadTable, Slot] = {}
         self._credentials: dict[LoadSeat, Exchange] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        churns = orders.scenario == "churn"
+        self._cuts_per_tick = (
+            CHURN_SHARE_PER_S * orders.tables * orders.wish.seats * TICK_S if churns else 0.0
+        )
+        self._cuts_due = 0.0
         self._due_at = 0.0
         self._tick_handle: asyncio.TimerHandle | None = None
 
@@ -245,8 +251,19 @@ class Crowd:
         while timers and timers[0][0] <= now:
             at, _, seat, purpose = heapq.heappop(timers)
             self._wake(seat, purpose, at)
+        if self._cuts_per_tick:
+            self._churn()
         self._due_at = time.monotonic() + TICK_S
         self._tick_handle = asyncio.get_running_loop().call_later(TICK_S, self._tick)
+
+    def _churn(self) -> None:
+        """Some seats lose their stream."""
+        self._cuts_due += self._cuts_per_tick
+        while self._cuts_due >= 1:
+            self._cuts_due -= 1
+            slot = self._chance.choice(self.slots)
+            if slot.table is not None and slot.table.public is not None:
+                self._chance.choice(slot.seats).cut()
 
     # ------------------------------------------------------------------ acting
 

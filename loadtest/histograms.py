@@ -18,6 +18,9 @@ DIGITS: Final = 3
 """Values are kept to a thousandth of themselves."""
 PERCENTILES: Final = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p999": 99.9}
 US_IN_MS: Final = 1000.0
+MS_IN_S: Final = 1000.0
+SOON_S: Final = 0.001
+"""After the base time; the writer takes 0 for "not said"."""
 
 
 class Histogram:
@@ -96,18 +99,18 @@ class Histograms:
             if name.startswith(begins)
         }
 
-    def write(self, path: Path, began_ms: int, ended_ms: int) -> None:
+    def write(self, path: Path, began_s: float, ended_s: float) -> None:
         """A log of histograms as HdrHistogram's tools read it, one tag a latency, in
         microseconds."""
         with path.open("w") as file:
             writer = HistogramLogWriter(file)
             writer.output_comment("[pit load: microseconds]")
             writer.output_log_format_version()
-            writer.output_base_time(began_ms)
+            writer.output_base_time(began_s * MS_IN_S)
             writer.output_legend()
             for name, histogram in self._by_name.items():
                 if histogram.count:
-                    histogram.hdr.set_tag(name)
+                    file.write(f"Tag={name},")
                     writer.output_interval_histogram(
-                        histogram.hdr, began_ms / 1000, ended_ms / 1000, US_IN_MS
+                        histogram.hdr, SOON_S, ended_s - began_s, US_IN_MS
                     )

@@ -47,7 +47,7 @@ class Plan:
         self._share = share
         self._ends: list[tuple[float, float]] = []
         end_s = warmup_s
-        if warmup_s:
+        if warmup_s and stages:
             self._ends.append((end_s, stages[0].rate))
         for stage in stages:
             end_s += stage.seconds

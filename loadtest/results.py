@@ -1,5 +1,6 @@
 """A run's result as one JSON document; its schema stands in README.md."""
 
+import os
 import platform
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -27,6 +28,8 @@ class Circumstances:
     exchange: str
     """Where it ran, and on which store."""
     interrupted: bool = False
+    measured_s: float | None = None
+    """How long was measured, where that is not what was asked for."""
     server_cpu_s: dict[str, float] = field(default_factory=dict)
     """By role, while it was measured; empty where the exchange was not started here."""
     server_rss_bytes: dict[str, int] = field(default_factory=dict)
@@ -34,12 +37,13 @@ class Circumstances:
     ceiling: dict[str, Any] = field(default_factory=dict)
     """What the generator reaches against a server that does nothing."""
     control: dict[str, Any] = field(default_factory=dict)
+    """An earlier run with plain grpcio clients."""
 
 
 def document(options: Options, tally: Tally, around: Circumstances) -> dict[str, Any]:
     """See README.md."""
     counts = tally.counts
-    sent, seconds = counts["sent"], options.seconds
+    sent, seconds = counts["sent"], _seconds(options, around)
     late_share = counts["late"] / sent if sent else 0.0
     lag_ms = tally.histograms["loop_lag"].percentile_ms(99)
     latency_ms = tally.histograms.summaries()
@@ -51,7 +55,7 @@ def document(options: Options, tally: Tally, around: Circumstances) -> dict[str,
         "seats": options.seats,
         "seconds": seconds,
         "rate_target": round(options.rate, 1),
-        "rate_done": round(sent / seconds, 1),
+        "rate_done": round(sent / seconds, 1) if seconds else 0.0,
         "sent": sent,
         "late_share": round(late_share, 5),
         "latency_ms": latency_ms,
@@ -72,7 +76,8 @@ def _run(
     options: Options, tally: Tally, around: Circumstances, errors: dict[str, int]
 ) -> dict[str, Any]:
     counts = tally.counts
-    per_action = options.seconds and counts["sent"] / options.seconds
+    seconds = _seconds(options, around)
+    per_action = seconds and counts["sent"] / seconds
     return {
         "command": around.command,
         "began": around.began,
@@ -96,7 +101,7 @@ def _run(
             name: counts[name]
             for name in (
                 "messages", "events", "games", "tables_opened", "attaches", "resumes",
-                "streams_ended", "retries", "undone",
+                "streams_ended", "slow_readers_cut", "retries", "undone",
             )
         },
         "resets": _named(tally, "reset "),
@@ -107,13 +112,16 @@ def _run(
         "failures": tally.checks.examples,
         "generator_cpu_us_per_action": _us(tally.cpu_cores, per_action),
         "server_cpu_us_per_action": {
-            role: _us(cpu_s / options.seconds, per_action)
+            role: _us(cpu_s / (seconds or 1), per_action)
             for role, cpu_s in around.server_cpu_s.items()
         },
         "server_rss_bytes": around.server_rss_bytes,
-        "kills": around.kills,
+        "kills": [
+            kill | {"silent_ms": tally.slowest_trade_ms(kill["at_s"])} for kill in around.kills
+        ],
         "ceiling": around.ceiling,
-        "control": around.control,
+        "control": _control(around.control),
+        "compared": {},
         "over_time": [
             {
                 "at_s": second.at_s,
@@ -126,10 +134,28 @@ def _run(
                 "trade_p99_ms": second.trade_ms(0.99),
             }
             for second in tally.seconds
+            if second.at_s < int(options.warmup_s + seconds)
         ],
         "curves": {name: tally.histograms[name].curve() for name in slo.LATENCIES
                    if tally.histograms[name].count},
     }  # fmt: skip
+
+
+def _seconds(options: Options, around: Circumstances) -> float:
+    return options.seconds if around.measured_s is None else around.measured_s
+
+
+def _control(result: dict[str, Any]) -> dict[str, Any]:
+    """What of an earlier run is shown beside this one."""
+    if not result:
+        return {}
+    return {
+        "client": result["run"]["client"],
+        "rate_done": result["rate_done"],
+        "trade": result["latency_ms"]["trade"],
+        "cpu_us_per_action": result["run"]["generator_cpu_us_per_action"],
+        "valid": result["generator"]["valid"],
+    }
 
 
 def mix(tally: Tally) -> dict[str, float]:
@@ -152,8 +178,6 @@ def versions() -> dict[str, str]:
 
 def machine() -> dict[str, Any]:
     """Processors, their model, memory."""
-    import os  # noqa: PLC0415
-
     found: dict[str, Any] = {"cpus": os.cpu_count(), "name": platform.node()}
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

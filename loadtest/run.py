@@ -1,21 +1,28 @@
 """The course of a load test: workers started, tables opened, the plan played, all summed up."""
 
+import socket
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
 from loadtest.local import LocalExchange
 from loadtest.messages import Done, Go, Opened, Orders, Progress, Report, Stop
+from loadtest.null.process import NullExchange
 from loadtest.opening import TableWish
-from loadtest.options import KILLS, Options
+from loadtest.options import KILLS, Options, Stage
 from loadtest.results import Circumstances, document
 from loadtest.tally import Tally
 from loadtest.usage import Unreachable
 from loadtest.workers import Workers
 
 LOOK_S: Final = 0.25
+LOOK_FOR_S: Final = 5.0
+CEILING_S: Final = 3.0
+CEILING_TABLES: Final = 200
+CEILING_THINK_S: Final = 0.001
 GO_IN_S: Final = 0.5
 """Every worker has heard the word by then."""
 GOOD, SLO_FAILED, USAGE, UNREACHABLE, LATE, CHECK_FAILED, INTERRUPTED = 0, 99, 2, 3, 4, 5, 130
@@ -34,22 +41,60 @@ class Watcher(Protocol):
 
 
 def run(
-    options: Options, command: str, local: LocalExchange | None, watcher: Watcher
+    options: Options,
+    command: str,
+    local: LocalExchange | None,
+    watcher: Watcher,
+    control: dict[str, Any] | None = None,
+    ceiling: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Play it; the result. Raises `Unreachable`, `WorkerFailed`, and what `local` raises."""
+    """Play it; the result. `control` is an earlier run's, shown beside this one, and `ceiling`
+    that of `reached_at_most`. Raises `Unreachable`, `WorkerFailed`, and what `local` raises."""
     target = options.target
     if local is not None:
         local.start()
         target = local.target
+    _look_for(target)
     around = Circumstances(
         command,
         datetime.now(UTC).isoformat(timespec="seconds"),
         local.banner if local is not None else target,
+        control=control or {},
+        ceiling=ceiling or {},
     )
     tally = Tally()
     with Workers(_orders(options, target)) as workers:
         _Course(options, workers, tally, around, local, watcher).play()
+    if options.hdr is not None:
+        began = datetime.fromisoformat(around.began).timestamp()
+        tally.histograms.write(options.hdr, began, began + options.warmup_s + options.seconds)
     return document(options, tally, around)
+
+
+def reached_at_most(options: Options, watcher: Watcher) -> dict[str, Any]:
+    """What this generator does a second against a server that does nothing, each seat acting as
+    soon as it may: no run on this machine can ask for more."""
+    null = NullExchange()
+    quick = replace(
+        options,
+        target="",
+        tables=min(options.tables, CEILING_TABLES),
+        scenario="steady",
+        stages=(Stage(CEILING_S, 0),),
+        think_time_s=CEILING_THINK_S,
+        warmup_s=1.0,
+        slos=(),
+    )
+    try:
+        result = run(quick, "", null, watcher)
+    finally:
+        null.end()
+    return {
+        "rate_done": result["rate_done"],
+        "tables": quick.tables,
+        "cpu": result["generator"]["cpu"],
+        "cpu_us_per_action": result["run"]["generator_cpu_us_per_action"],
+    }
 
 
 def exit_code(result: dict[str, Any]) -> int:
@@ -60,7 +105,18 @@ def exit_code(result: dict[str, Any]) -> int:
         return CHECK_FAILED
     if not result["generator"]["valid"]:
         return LATE
-    return GOOD if all(line["pass"] for line in result["slo"]) else SLO_FAILED
+    regressed = result["run"]["compared"].get("regressed")
+    held = all(line["pass"] for line in result["slo"]) and not regressed
+    return GOOD if held else SLO_FAILED
+
+
+def _look_for(target: str) -> None:
+    """Whether anybody listens there, before processes are started."""
+    host, _, port = target.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), LOOK_FOR_S).close()
+    except OSError as error:
+        raise Unreachable(f"nobody listens at {target}: {error.strerror or error}") from None
 
 
 def _orders(options: Options, target: str) -> Sequence[Orders]:
@@ -120,6 +176,8 @@ class _Course:
             self._hear_until_done()
         except KeyboardInterrupt:
             self._around.interrupted = True
+            measured_s = time.monotonic() - self._begins_at - self._options.warmup_s
+            self._around.measured_s = round(min(max(0.0, measured_s), self._options.seconds), 3)
             self._workers.tell(Stop())
             with suppress(KeyboardInterrupt):
                 self._hear_until_done()
@@ -182,5 +240,5 @@ class _Course:
             self._around.server_rss_bytes = dict(self._local.rss_bytes())
 
     def _kill(self, local: LocalExchange, role: str) -> None:
-        at_s = time.monotonic() - self._begins_at
+        at_s = time.monotonic() - self._begins_at  # before it: the outage begins here
         self._around.kills.append({"role": role, "name": local.kill(role), "at_s": round(at_s, 2)})

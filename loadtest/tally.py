@@ -58,6 +58,11 @@ class Tally:
         if done.cpu_seconds:
             self.cpu_cores += done.cpu_s / done.cpu_seconds
 
+    def slowest_trade_ms(self, after_s: float) -> float:
+        """Of those told of after this second of the run."""
+        told = [max(one.trades) for one in self.seconds if one.at_s >= int(after_s) and one.trades]
+        return round(max(told, default=0) / US_IN_MS, 1)
+
     @property
     def errors(self) -> dict[str, int]:
         return {

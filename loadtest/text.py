@@ -1,5 +1,6 @@
 """A result as it is printed at the end: gates first, then percentiles, checks, health."""
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from rich.console import Console
@@ -19,6 +20,32 @@ MEANINGS: Final = {
     "resume": "stream lost to seat attached again",
     "deal": "start of a game to a seat's first hand",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a run comes to, in a line."""
+
+    kind: str
+    """`good`, `warn` or `bad`."""
+    text: str
+
+
+def verdict(result: dict[str, Any]) -> Verdict:
+    failed = [name for name, good in result["checks"].items() if not good]
+    gates = [line["slo"] for line in result["slo"] if not line["pass"]]
+    if failed:
+        return Verdict("bad", f"Checks failed: {', '.join(failed)}")
+    if not result["generator"]["valid"]:
+        return Verdict("warn", "Not valid: the generator was late, so it measured itself")
+    if gates:
+        return Verdict("bad", f"Too slow: {', '.join(gates)}")
+    if result["run"]["interrupted"]:
+        return Verdict("warn", "Interrupted before its end")
+    if result["errors"]:
+        return Verdict("warn", f"All checks held; {result['errors']} errors")
+    kept = " and every gate" if result["slo"] else ""
+    return Verdict("good", f"All checks{kept} held, no errors")
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
@@ -52,9 +79,23 @@ def show(console: Console, result: dict[str, Any]) -> None:
         )
     for kill in run["kills"]:
         console.print(
-            f"{kill['name']} killed at {kill['at_s']:.1f} s; longest time without a trade "
-            f"afterwards {kill['silent_ms']:.0f} ms"
+            f"{kill['name']} killed at {kill['at_s']:.1f} s of the run; the slowest trade "
+            f"after it took {kill['silent_ms']:.0f} ms"
         )
+    if run["ceiling"]:
+        console.print(
+            f"the generator's ceiling, against a server that does nothing: "
+            f"{run['ceiling']['rate_done']:g} actions/s with {run['ceiling']['cpu']:.2f} processors"
+        )
+    if run["control"]:
+        control = run["control"]
+        console.print(
+            f"control with {control['client']} clients: {control['rate_done']:g} actions/s, trade "
+            f"p50 {control['trade']['p50']:.2f} p99 {control['trade']['p99']:.2f} ms"
+            + ("" if control["valid"] else " (its generator was late)")
+        )
+    if run["compared"]:
+        _show_compared(console, run["compared"])
     versions = run["versions"]
     console.print(
         f"seed {run['seed']}, pit {versions.get('pit-exchange', '?')}, python "
@@ -95,3 +136,13 @@ def _show_generator(console: Console, result: dict[str, Any], generator: dict[st
         console.print(f"        {problem}: what it measured says nothing of the exchange")
     if run["unplaced"]:
         console.print(f"        {run['unplaced']} actions found no table with its exchange open")
+
+
+def _show_compared(console: Console, compared: dict[str, Any]) -> None:
+    console.print(f"compared with the run of {compared['began']}:")
+    for line in compared["lines"]:
+        console.print(
+            f"  {line['name']:<18} {line['then']:9.2f} -> {line['now']:9.2f} ms "
+            f"{line['change']:+7.1%}{'  WORSE' if line['regressed'] else ''}",
+            style="red" if line["regressed"] else None,
+        )

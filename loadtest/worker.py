@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import random
 import signal
 import time
 import traceback
@@ -15,6 +16,8 @@ from loadtest.connections.port import Connections
 from loadtest.crowd import Crowd
 from loadtest.messages import Done, Failed, FromWorker, Go, Opened, Orders, Progress, Report, Stop
 from loadtest.opening import Opener, Persons
+from loadtest.scenarios import SLOW_SHARE
+from loadtest.slow import SlowReaders
 from services.client.errors import ClientError
 
 REPORT_S: Final = 0.5
@@ -72,7 +75,7 @@ class _Worker:
             await self._open(crowd)
             self._tell(Opened())
             at = await self._go
-            await self._play(crowd, at)
+            await self._play(crowd, persons, at)
             errors = await self._settle(crowd)
             await self._leave(crowd)
             self._tell(
@@ -116,12 +119,13 @@ class _Worker:
             for task in pending:
                 task.cancel()
 
-    async def _play(self, crowd: Crowd, at: float) -> None:
+    async def _play(self, crowd: Crowd, persons: Persons, at: float) -> None:
         gc.collect()
         gc.freeze()
         gc.set_threshold(*GARBAGE)
         orders = self._orders
         ends_at = at + orders.warmup_s + sum(stage.seconds for stage in orders.stages)
+        slow = await self._slow_readers(crowd, persons)
         crowd.go(at)
         await self._until(at + orders.warmup_s, crowd)
         cpu_s, began_at = time.process_time(), time.monotonic()
@@ -129,6 +133,17 @@ class _Worker:
         self._cpu_s = time.process_time() - cpu_s
         self._cpu_seconds = time.monotonic() - began_at
         crowd.stop()
+        if slow is not None:
+            await slow.stop()
+
+    async def _slow_readers(self, crowd: Crowd, persons: Persons) -> SlowReaders | None:
+        orders = self._orders
+        if orders.scenario != "slow-readers":
+            return None
+        slow = SlowReaders(await persons.person(0, 0), crowd.samples, random.Random(orders.seed))
+        tables = [slot.table.name for slot in crowd.slots if slot.table is not None]
+        slow.start(tables, max(1, round(SLOW_SHARE * orders.tables * orders.wish.seats)))
+        return slow
 
     async def _until(self, at: float, crowd: Crowd) -> None:
         while not self._stopped.is_set() and (left_s := at - time.monotonic()) > 0:

@@ -23,6 +23,8 @@ from services.cli.failures import Exit, Failure
 
 PORT_BASES = range(17_700, 27_700, 100)
 """Where an exchange of our own looks for free ports, away from a demo's."""
+DEFAULT_DUE_S = 2.0
+"""Without --rate each seat acts so often."""
 ACTS_BEFORE_IDLE = 3
 """A seat must be due so often within `idle_s`, or many would count as away by chance."""
 CLOCK_TICKS_S = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
@@ -107,6 +109,8 @@ def load(
     hdr: Path | None,
     compare: Path | None,
     max_regress: str,
+    control: Path | None,
+    ceiling: bool,
     as_json: bool,
 ) -> int:
     """Run a load test; its exit code. Raises `Failure`."""
@@ -123,20 +127,33 @@ def load(
         own = NullExchange()
     elif local:
         own = OwnExchange(_matchers(scenario))
-    return _run(settled, own, as_json)
+    return _run(settled, own, as_json, control, ceiling)
 
 
-def _run(options: wanted.Options, own: LocalExchange | None, as_json: bool) -> int:
+def _run(
+    options: wanted.Options,
+    own: LocalExchange | None,
+    as_json: bool,
+    control: Path | None,
+    ceiling: bool,
+) -> int:
     from rich.console import Console
 
-    from loadtest import run, text
+    from loadtest import compare, run, text
     from loadtest.screen import watcher
 
     command = shlex.join(["pit", *sys.argv[1:]])
     console = Console(stderr=as_json, highlight=False)
     try:
+        beside = compare.read(control) if control is not None else None
+        then = compare.read(options.compare) if options.compare is not None else None
+        if then is not None:
+            compare.comparable(then, options)
         with watcher(console, options) as watching:
-            result = run.run(options, command, own, watching)
+            most = run.reached_at_most(options, watching) if ceiling else None
+            result = run.run(options, command, own, watching, beside, most)
+    except Unusable as problem:
+        raise Failure(Exit.USAGE, problem.what, "", problem.remedy) from None
     except Unreachable as failure:
         raise Failure(
             Exit.UNREACHABLE,
@@ -147,6 +164,8 @@ def _run(options: wanted.Options, own: LocalExchange | None, as_json: bool) -> i
     finally:
         if own is not None:
             own.end()
+    if then is not None:
+        result["run"]["compared"] = compare.compared(then, result, options.max_regress)
     _write(result, options)
     text.show(console, result)
     if as_json:
@@ -155,8 +174,12 @@ def _run(options: wanted.Options, own: LocalExchange | None, as_json: bool) -> i
 
 
 def _write(result: dict[str, Any], options: wanted.Options) -> None:
+    from loadtest import report
+
     if options.out is not None:
         options.out.write_text(json.dumps(result, indent=1) + "\n")
+    if options.html is not None:
+        report.write(result, options.html)
 
 
 def _settled(
@@ -201,7 +224,7 @@ def _settled(
     if thinks_s and (rate or stages):
         raise Unusable("--think-time goes without --rate and --stages", "choose one of them")
     seconds = wanted.seconds_of(duration, "--duration")
-    rate = rate or tables / 2 * seats / 4
+    rate = rate or tables * seats / DEFAULT_DUE_S
     planned = wanted.stages_of(stages) if stages else scenarios.stages(name, rate, seconds)
     if not sum(stage.seconds for stage in planned):
         raise Unusable("nothing would be measured", "give --duration or --stages some time")

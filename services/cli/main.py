@@ -166,6 +166,12 @@ def load(
     hdr: Annotated[Path | None, typer.Option(help="Write histograms as an .hdr log.")] = None,
     compare: Annotated[Path | None, typer.Option(help="An earlier --out to compare with.")] = None,
     max_regress: Annotated[str, typer.Option(help="Worse than that by more fails.")] = "10%",
+    control: Annotated[
+        Path | None, typer.Option(help="An --out of --client grpcio, to be shown beside.")
+    ] = None,
+    ceiling: Annotated[
+        bool, typer.Option(help="First find out what the generator can do at most.")
+    ] = True,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Load an exchange as thousands of tables would, and measure it from outside."""
@@ -197,6 +203,8 @@ def load(
             hdr=hdr,
             compare=compare,
             max_regress=max_regress,
+            control=control,
+            ceiling=ceiling,
             as_json=json,
         )
     )

@@ -93,7 +93,9 @@ async def load(server: NullServer, *options: str) -> tuple[int, str]:
     """`pit load` at a null server in this process: exit code, and all it printed."""
     target = f"127.0.0.1:{await server.open()}"
     process = await asyncio.create_subprocess_exec(
-        *command("load", "--target", target, "--tables", "2", "--rate", "60", *options),
+        *command(
+            "load", "--target", target, "--tables", "2", "--rate", "60", "--no-ceiling", *options
+        ),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         env=environment(),

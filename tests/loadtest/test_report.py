@@ -1,0 +1,136 @@
+"""What a run leaves behind: the JSON's numbers in the page, in the printed text, in the .hdr."""
+
+import io
+import json
+import re
+from array import array
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+from rich.console import Console
+
+from loadtest import report, text
+from loadtest.checks import Checks
+from loadtest.histograms import HIGHEST_US, Histograms
+from loadtest.messages import Done, Report
+from loadtest.options import Options, Stage
+from loadtest.results import Circumstances, document
+from loadtest.samples import OVER_TIME, Samples
+from loadtest.slo import parse
+from loadtest.tally import Tally
+
+OPTIONS = Options(
+    "", "blitz", b"", (), 10, 4, "steady", (Stage(4.0, 100.0),), 0.0, 1.0, 7,
+    (parse("trade:p99<200ms"), parse("trade:max<100ms")), 1, 50, "lean", "shared",
+)  # fmt: skip
+
+
+def tally() -> Tally:
+    """Five seconds: a trade of 1 to 100 ms in each, 400 actions, one of them late."""
+    tallied = Tally()
+    for second in range(5):
+        samples = Samples()
+        for ms in range(1, 101):
+            samples.latency("trade", ms / 1000)
+            samples.latency("service_trade", ms / 2000)
+            samples.latency(OVER_TIME, ms / 1000)
+            samples.latency("loop_lag", 0.001)
+        samples.counts.update(
+            {"sent": 80, "acted": 80, "events": 300, "messages": 200, "done open": 50,
+             "done traded": 35, "refused NO_CORNER": 15, "games": 1}
+        )  # fmt: skip
+        tallied.report(0, Report(samples.take(), 9), second + 0.5)
+    last = Samples()
+    last.counts.update({"late": 1, "error UNKNOWN_OUTCOME": 2})
+    tallied.done(Done(last.take(), Checks(), 0.4, 4.0))
+    return tallied
+
+
+@pytest.fixture
+def result() -> dict[str, Any]:
+    around = Circumstances("pit load --local </script>", "2026-11-30T09:00:00+00:00", "a store")
+    around.server_cpu_s = {"gateway": 0.04}
+    around.kills = [{"role": "matcher", "name": "matcher-1", "at_s": 3.0}]
+    return document(OPTIONS, tally(), around)
+
+
+def test_the_document_sums_up(result: dict[str, Any]) -> None:
+    trade = result["latency_ms"]["trade"]
+    assert trade["count"] == 500
+    assert (trade["p50"], trade["p99"], trade["max"]) == pytest.approx((50, 99, 100), rel=2e-3)
+    assert result["latency_ms"]["bell"] == dict.fromkeys(trade, 0)
+    assert result["run"]["service_ms"]["trade"]["p50"] == pytest.approx(25, rel=2e-3)
+    assert (result["sent"], result["rate_done"], result["late_share"]) == (400, 100, 0.0025)
+    assert result["events_per_message"] == 1.5
+    assert (result["errors"], result["run"]["errors"]) == (2, {"UNKNOWN_OUTCOME": 2})
+    assert result["generator"] == {"cpu": 0.1, "loop_lag_p99_ms": 1.0, "valid": True}
+    assert [line["pass"] for line in result["slo"]] == [True, False]
+    assert result["run"]["mix"] == {"open": 0.5, "traded": 0.35, "refused": 0.15}
+    assert result["run"]["server_cpu_us_per_action"] == {"gateway": 100.0}
+    assert result["run"]["generator_cpu_us_per_action"] == 1000.0
+    assert [one["sent"] for one in result["run"]["over_time"]] == [80] * 5
+    assert result["run"]["kills"][0]["silent_ms"] == 100
+    assert json.loads(json.dumps(result)) == json.loads(json.dumps(result, allow_nan=False))
+
+
+def test_a_late_generator_makes_a_run_invalid(result: dict[str, Any]) -> None:
+    late = tally()
+    late.counts["late"] = 5
+    found = document(OPTIONS, late, Circumstances("", "", ""))
+    assert (found["late_share"], found["generator"]["valid"]) == (0.0125, False)
+    lagging = tally()
+    lagging.histograms.add({"loop_lag": array("I", [6_000] * 10)})
+    found = document(OPTIONS, lagging, Circumstances("", "", ""))
+    assert (found["generator"]["loop_lag_p99_ms"], found["generator"]["valid"]) == (6.0, False)
+
+
+def test_the_page_needs_nothing_else_and_trusts_nobody(result: dict[str, Any]) -> None:
+    result["run"]["failures"] = ["cards: tables/x: <img src=x onerror=alert(1)>"]
+    page = report.page(result)
+    assert not re.findall(r"""(?:src|href|url\()\s*=?\s*["']?(?:https?:)?//""", page)
+    assert "<img" not in page
+    assert page.count("</script>") == 3
+    assert "99.0" in page
+    assert "trade:max&lt;100ms" in page
+    told = re.search(r"const DATA = (.*);</script>", page)
+    assert told is not None
+    data = json.loads(told[1])
+    assert data["at_s"] == [-1.0, 0.0, 1.0, 2.0, 3.0]
+    assert data["columns"]["trade_p99_ms"] == [100.0] * 5
+    assert data["curves"]["trade"][0][0] == 0.0
+
+
+def test_the_text_says_gates_first_then_percentiles_checks_and_health(
+    result: dict[str, Any],
+) -> None:
+    printed = io.StringIO()
+    text.show(Console(file=printed, width=120), result)
+    found = printed.getvalue()
+    order = ["pass  trade:p99<200ms", "FAIL  trade:max<100ms", "p99.9", "held  sequences",
+             "valid  generator", "again: pit load"]  # fmt: skip
+    places = [found.index(one) for one in order]
+    assert places == sorted(places)
+
+
+def test_the_hdr_log_is_read_by_others(tmp_path: Path) -> None:
+    path = tmp_path / "run.hdr"
+    tally().histograms.write(path, 1_700_000_000.0, 1_700_000_005.0)
+    merged = HdrHistogram(1, HIGHEST_US, 3)
+    reader = HistogramLogReader(str(path), merged)
+    found = {}
+    while (histogram := reader.get_next_interval_histogram()) is not None:
+        found[histogram.get_tag()] = histogram
+    reader.close()
+    assert found["trade"].get_total_count() == 500
+    assert found["trade"].get_value_at_percentile(50) == pytest.approx(50_000, rel=2e-3)
+
+
+def test_a_curve_ends_where_there_is_nothing_beyond() -> None:
+    histograms = Histograms()
+    histograms.add({"trade": array("I", range(1_000, 101_000, 1_000))})
+    curve = histograms["trade"].curve()
+    assert curve == sorted(curve)
+    assert curve[-1][0] == 99.0
