@@ -21,7 +21,7 @@ from services.archive.frames import Kept, Torn, id_order
 from services.archive.index import GameIndex
 from services.archive.keys import public_key, publish
 from services.archive.source import find
-from services.cli.backup import make
+from services.cli.backup import make, streams
 from services.cli.backup import restore as restoring
 from services.cli.backup.container import BackupDamaged, BackupWriter, check, parts
 from services.cli.backup.dumps import dump, scan
@@ -30,7 +30,7 @@ from services.cli.backup.restore import restore
 from services.cli.failures import Exit, Failure
 from services.log import keys
 from services.log.connection import SyncConnection
-from services.log.port import START, Commit, Fenced, StoreChanged
+from services.log.port import START, Commit, Fenced, LogError, StoreChanged
 from services.log.redis import RedisOwnerLog, RedisReaderLog
 from support.archiving import KEY, Archiving
 from support.exchange import ExchangeProcesses
@@ -242,6 +242,67 @@ def test_names_come_page_by_page_and_never_by_keys(played: Store, file: Path) ->
         assert played.contents()[name] == before[name]
 
 
+def entries(store: Store, key: str) -> Any:
+    told = store.server.ask("XINFO", "STREAM", key)
+    return store.server.ask("XRANGE", key, "-", "+"), told[told.index(b"last-generated-id") + 1]
+
+
+def test_a_long_stream_goes_page_by_page(
+    played: Store, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "PIECE_ENTRIES", 7)
+    out = keys.out_stream(0)
+    played.server.call("XTRIM", out, "MAXLEN", 50)
+    before = entries(played, out)
+    assert len(before[0]) == 50
+    back_up(file, as_json=False)
+    played.empty()
+    restore(file, as_json=False)
+    assert entries(played, out) == before
+
+
+def test_a_stream_that_is_empty_now_still_gives_out_later_ids(played: Store, file: Path) -> None:
+    key = keys.in_stream(1)
+    newest = played.server.call("XADD", key, "9000000000000-0", "b", b"x")
+    played.server.call("XTRIM", key, "MAXLEN", 0)
+    back_up(file, as_json=False)
+    played.empty()
+    restore(file, as_json=False)
+    assert entries(played, key) == ([], newest)
+    with pytest.raises(LogError, match="equal or smaller"):
+        played.server.call("XADD", key, newest, "b", b"x")
+
+
+@pytest.mark.parametrize(("trims", "code"), [(2, None), (100, Exit.UNREACHABLE)])
+def test_a_shard_that_is_trimmed_meanwhile_is_copied_anew(
+    played: Store, file: Path, monkeypatch: pytest.MonkeyPatch, trims: int, code: Exit | None
+) -> None:
+    """The trim overtakes the copy, a few times or always."""
+    monkeypatch.setattr(streams, "PIECE_ENTRIES", 2)
+    out, ask_all, trimmed = keys.out_stream(0), SyncConnection.ask_all, []
+
+    def then_trim(server: SyncConnection, commands: Any, wait_s: float = 0.0) -> Any:
+        answers = ask_all(server, commands, wait_s)
+        if commands[0][:2] == ("XRANGE", out) and len(commands) == 2 and len(trimmed) < trims:
+            trimmed.append(played.server.call("XTRIM", out, "MAXLEN", 60 - 5 * len(trimmed)))
+        return answers
+
+    monkeypatch.setattr(SyncConnection, "ask_all", then_trim)
+    if code is not None:
+        assert "trimmed again and again" in refused(code, back_up, file).what
+        assert not file.exists()
+        return
+    back_up(file, as_json=False)
+    monkeypatch.undo()
+    monkeypatch.setenv("PIT_REDIS_URL", played.url)
+    monkeypatch.setenv("PIT_ARCHIVE", str(played.root))
+    before = entries(played, out)
+    assert len(before[0]) == 55
+    played.empty()
+    restore(file, as_json=False)
+    assert entries(played, out) == before
+
+
 def test_a_shard_is_copied_at_one_moment(store: Store, tmp_path: Path) -> None:
     """An owner writes the number of its newest entry into a lobby line, in the same commit."""
     stop = threading.Event()
@@ -377,7 +438,7 @@ def test_a_damaged_backup_is_refused_and_nothing_is_written(played: Store, backu
         failure = refused(Exit.CHECK_FAILED, restore, backup)
         assert "older backup" in failure.remedy
         assert played.contents() == {}
-    assert len(places) == 8, "meta, two shards, others, a game, the key, the manifest, its sum"
+    assert len(places) == 9, "meta, two shards, a stream, others, a game, the key, manifest, sum"
 
 
 def test_no_flip_and_no_cut_goes_unnoticed(backup: Path, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """A backup's file: a tar of parts, then a manifest that names each part with its SHA-256.
 
     meta.keys                    `pit:meta`
-    shards/07.keys               every key of a shard but its lease, all at one moment
+    shards/07.keys               every key of a shard but its lease and its streams ...
+    shards/07.in, 07.out         ... and these, entry by entry: all as they were at one moment
     others/000001.keys ...       every other key but `pit:matchers`
     archive/07/<game>.pit        records of games, up to where the shard's part ends
     archive/public-key.hex
@@ -9,7 +10,8 @@
     manifest.sha256              the sum of the manifest
 
 A `.keys` part is a sequence of msgpack arrays (key, expiry in ms since 1970 or -1, DUMP of its
-value). A file that breaks off has no manifest, so it is never taken for a whole one.
+value); how entries lie in theirs stands in `streams.py`. A file that breaks off has no manifest, so
+it is never taken for a whole one.
 """
 
 import os
@@ -21,11 +23,14 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import BinaryIO, Final, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-FORMAT: Final = 1
+from services.log import keys
+
+FORMAT: Final = 2
+"""1 had the streams among the keys."""
 MANIFEST: Final = "manifest.json"
 MANIFEST_SUM: Final = "manifest.sha256"
 META_PART: Final = "meta.keys"
@@ -70,6 +75,11 @@ def shard_part(shard: int) -> str:
     return f"{SHARDS}{shard:02d}.keys"
 
 
+def stream_part(key: str) -> str:
+    """`shards/07.out` for `pit:{07}:out`."""
+    return f"{SHARDS}{keys.shard_of(key.encode()):02d}.{key.rpartition(':')[2]}"
+
+
 class BackupWriter:
     """Writes beside `path`, and gives the file its name only when it is whole and on disk."""
 
@@ -84,13 +94,31 @@ class BackupWriter:
     def add(self, name: str, content: bytes, modified_s: float = 0.0) -> None:
         """Append a part."""
         self.parts[name] = Part(bytes=len(content), sha256=sha256(content).hexdigest())
-        self._put(name, content, modified_s)
+        self._put(name, BytesIO(content), len(content), modified_s)
+
+    def add_file(self, name: str, file: BinaryIO) -> None:
+        """Append what a file holds as a part."""
+        total = sha256()
+        file.seek(0)
+        while piece := file.read(READ_BYTES):
+            total.update(piece)
+        length = file.tell()
+        self.parts[name] = Part(bytes=length, sha256=total.hexdigest())
+        file.seek(0)
+        self._put(name, file, length, 0.0)
+
+    def scratch(self) -> BinaryIO:
+        """A file without a name beside the backup, for what is not known to be whole yet."""
+        return tempfile.TemporaryFile(dir=self._path.parent)
 
     def finish(self, manifest: Manifest) -> int:
         """Append the manifest and name the file; its size in bytes."""
         text = manifest.model_dump_json(indent=1).encode()
-        self._put(MANIFEST, text, 0.0)
-        self._put(MANIFEST_SUM, _sum_line(sha256(text).hexdigest()), 0.0)
+        for name, content in (
+            (MANIFEST, text),
+            (MANIFEST_SUM, _sum_line(sha256(text).hexdigest())),
+        ):
+            self._put(name, BytesIO(content), len(content), 0.0)
         self._tar.close()
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -119,10 +147,10 @@ class BackupWriter:
                 self._file.close()
         self._unfinished.unlink(missing_ok=True)
 
-    def _put(self, name: str, content: bytes, modified_s: float) -> None:
+    def _put(self, name: str, content: BinaryIO, length: int, modified_s: float) -> None:
         entry = tarfile.TarInfo(name)
-        entry.size, entry.mode, entry.mtime = len(content), MODE, int(modified_s)
-        self._tar.addfile(entry, BytesIO(content))
+        entry.size, entry.mode, entry.mtime = length, MODE, int(modified_s)
+        self._tar.addfile(entry, content)
 
 
 def check(path: Path) -> Manifest:

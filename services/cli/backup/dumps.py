@@ -10,7 +10,7 @@ from services.log.connection import SyncConnection, pack
 from services.log.port import LogError
 
 WAIT_S: Final = 60.0
-"""A shard of hundreds of megabytes takes its time to be sent."""
+"""A large answer takes its time to be sent."""
 SCAN_COUNT: Final = 1_000
 PREFIX: Final = b"pit:"
 NO_EXPIRY: Final = -1
@@ -40,14 +40,17 @@ def scan(server: SyncConnection, pattern: str) -> Iterator[list[bytes]]:
 def dump(
     server: SyncConnection, names: Sequence[str | bytes], *questions: tuple[Any, ...]
 ) -> tuple[list[Dumped], list[Any]]:
-    """The keys that are there, and the answers to `questions`, all at one moment."""
+    """The keys that are there, and the answers to `questions`, all at one moment; the answer of a
+    key that is not there may be `None`."""
     commands: list[tuple[Any, ...]] = [("MULTI",)]
     for name in names:
         commands += (("DUMP", name), ("PEXPIRETIME", name))
     replies = server.ask_all([*commands, *questions, ("EXEC",)], WAIT_S)[-1]
-    for reply in replies:
+    for place, reply in enumerate(replies):
         if isinstance(reply, Exception):
-            raise LogError(str(reply))
+            if "no such key" not in str(reply):
+                raise LogError(str(reply))
+            replies[place] = None
     end = 2 * len(names)
     found = []
     for name, value, expires_ms in zip(names, replies[:end:2], replies[1:end:2], strict=True):

@@ -5,15 +5,17 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from services.archive import frames
 from services.archive.directory import SUFFIX, DirectoryArchive
 from services.archive.frames import id_order
 from services.archive.keys import PUBLIC_KEY_FILE
+from services.cli.backup import streams
 from services.cli.backup.container import (
     ARCHIVE,
     FORMAT,
@@ -22,8 +24,10 @@ from services.cli.backup.container import (
     BackupWriter,
     Manifest,
     shard_part,
+    stream_part,
 )
 from services.cli.backup.dumps import dump, is_kept, pack_keys, scan
+from services.cli.backup.streams import Trimmed
 from services.cli.common import NO_STORE, explained_store, load_settings
 from services.cli.failures import Exit, Failure
 from services.log import keys
@@ -40,6 +44,17 @@ HISTORY_WENT_BACK = Failure(
 )
 
 
+TRIES: Final = 5
+"""Of a shard that is trimmed while it is copied: it is trimmed every ten seconds or so, and keeps
+the last minute."""
+ALWAYS_TRIMMED = Failure(
+    Exit.UNREACHABLE,
+    "a shard was trimmed again and again while it was copied",
+    "the way to the server is slower than its shards grow",
+    "run `pit backup` nearer to the server",
+)
+
+
 @dataclass(slots=True)
 class _Made:
     """What has been written so far."""
@@ -52,7 +67,7 @@ class _Made:
     keys: int = 0
     games: int = 0
     longest_ms: float = 0.0
-    """How long the server needed at most for one shard, its answer's way included."""
+    """How long the server needed at most for one answer, its way included."""
     damaged: list[str] = field(default_factory=list)
 
 
@@ -98,30 +113,56 @@ def _copy_shards(server: SyncConnection, writer: BackupWriter, made: _Made) -> N
         for key in page:
             names.setdefault(keys.shard_of(key), set()).add(key)
     for shard in range(made.meta.shards):
-        started_s = time.monotonic()
-        out = keys.out_stream(shard)
-        found, [newest, archived] = dump(
-            server,
-            [key for key in sorted(names[shard]) if is_kept(key)],
-            ("XREVRANGE", out, "+", "-", "COUNT", 1),
-            ("GET", keys.archived(shard)),
+        wanted = [key for key in sorted(names[shard]) if is_kept(key)]
+        for _ in range(TRIES):
+            try:
+                _copy_shard(server, writer, made, shard, wanted)
+                break
+            except Trimmed:
+                continue
+        else:
+            raise ALWAYS_TRIMMED
+
+
+def _copy_shard(
+    server: SyncConnection, writer: BackupWriter, made: _Made, shard: int, wanted: list[bytes]
+) -> None:
+    """One shard as it is at one moment. Raises `Trimmed`, and then nothing was written."""
+    own = streams.stream_keys(shard)
+    smaller = [key for key in wanted if key.decode() not in own]
+    with _timed(made):
+        found, [archived, *told] = dump(
+            server, smaller, ("GET", keys.archived(shard)), *map(streams.question, own)
         )
-        made.longest_ms = max(made.longest_ms, (time.monotonic() - started_s) * 1000)
+    cuts = [streams.cut(key, answer) for key, answer in zip(own, told, strict=True)]
+    with ExitStack() as files:
+        copied = [(cut, files.enter_context(writer.scratch())) for cut in cuts if cut.exists]
+        for cut, file in copied:
+            streams.copy(server, cut, file, lambda: _timed(made))
         writer.add(shard_part(shard), pack_keys(found))
-        made.newest.append(_identity(newest[0]) if newest else (NO_ENTRY, b""))
-        made.archived |= archived is not None
-        made.keys += len(found)
+        for cut, file in copied:
+            writer.add_file(stream_part(cut.key), file)
+    newest = cuts[1].newest
+    made.newest.append(_identity(newest) if newest else (NO_ENTRY, b""))
+    made.archived |= archived is not None
+    made.keys += len(found) + len(copied)
+
+
+@contextmanager
+def _timed(made: _Made) -> Iterator[None]:
+    started_s = time.monotonic()
+    yield
+    made.longest_ms = max(made.longest_ms, (time.monotonic() - started_s) * 1000)
 
 
 def _usual_keys(shard: int) -> Iterator[str]:
     for key in (
-        keys.in_stream, keys.out_stream, keys.snapshot, keys.dead_letters, keys.lobby,
-        keys.archived, keys.attempts,
+        keys.snapshot, keys.dead_letters, keys.lobby, keys.archived, keys.attempts,
     ):  # fmt: skip
         yield key(shard)
 
 
-def _identity(entry: tuple[bytes, list[bytes]]) -> tuple[str, bytes]:
+def _identity(entry: streams.Entry) -> tuple[str, bytes]:
     entry_id, fields = entry
     return entry_id.decode(), fields[1]
 
@@ -219,7 +260,7 @@ def _say(path: Path, made: _Made, size: int, seconds: float, as_json: bool) -> N
             "games": made.games,
             "bytes": size,
             "seconds": round(seconds, 3),
-            "longest_shard_ms": round(made.longest_ms, 1),
+            "longest_answer_ms": round(made.longest_ms, 1),
             "damaged_games": made.damaged,
         }
         print(json.dumps(figures))
@@ -227,7 +268,7 @@ def _say(path: Path, made: _Made, size: int, seconds: float, as_json: bool) -> N
         print(
             f"{path}: store {made.meta.store_id}, {made.meta.shards} shards, {made.keys} keys, "
             f"{made.games} games, {size:,} bytes in {seconds:.1f} s; "
-            f"one shard took {made.longest_ms:.0f} ms at most"
+            f"one answer took {made.longest_ms:.0f} ms at most"
         )
         print("PIT_TOKEN_KEYS and PIT_ARCHIVE_KEY are not in it: keep them, too, and elsewhere")
     for game in made.damaged:

@@ -12,6 +12,7 @@ from typing import Final
 from services.archive import index
 from services.archive.directory import SUFFIX, ArchiveBusy, DirectoryArchive
 from services.archive.keys import PUBLIC_KEY_FILE
+from services.cli.backup import streams
 from services.cli.backup.container import (
     ARCHIVE,
     FORMAT,
@@ -144,12 +145,14 @@ def _put_keys(server: SyncConnection, path: Path, manifest: Manifest, prefix: st
     number = 0
     for name, content, _ in parts(path, prefix):
         try:
-            dumped = list(unpack_keys(content))
+            if name.startswith(SHARDS) and not name.endswith(".keys"):
+                number += streams.put_back_stream(server, content)
+            else:
+                # A page of SCAN may repeat a key of an earlier one, with the same or a newer value.
+                dumped = list(unpack_keys(content))
+                number += put_back(server, dumped, replace=prefix == OTHERS)
         except ValueError:
-            raise BackupDamaged(f"{name} holds other things than keys") from None
-        try:
-            # A page of SCAN may repeat a key of an earlier page, with the same or a newer value.
-            number += put_back(server, dumped, replace=prefix == OTHERS)
+            raise BackupDamaged(f"{name} holds other things than it should") from None
         except (StoreChanged, Unavailable):
             raise
         except LogError as error:
