@@ -360,6 +360,11 @@ def test_a_look_renews_what_is_owned_and_sees_the_leases_asked_for(backend: Back
     assert [type(outcome) for outcome in seen.renewals] == [type(None), Fenced]
 
 
+def test_a_look_sees_who_was_asked_to_leave_a_shard(backend: Backend):
+    backend.drain(2, "one")
+    assert backend.owner().look("one", [2, 0, 1], []).drains == ("one", "", "")
+
+
 def test_meta_says_what_store_this_is(backend: Backend):
     one, two = backend.owner().meta(), backend.reader().meta()
     assert one == two

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from services.gateway.identity.store import RedisPeopleStore
+from services.gateway.operate.orders import Ban, Standing
+from services.gateway.operate.store import Act, RedisOperateStore
 from services.log.connection import SyncConnection
 from services.log.port import START, DeadLetter, Lease, LogError
 from services.log.redis import RedisGatewayLog, RedisOwnerLog, RedisReaderLog
@@ -15,7 +17,9 @@ from support.turns import Turns, table
 from support.valkey import emptied
 
 README = Path(__file__).parents[2] / "services" / "log" / "README.md"
-RULES = dict(re.findall(r"^(matcher|gateway|archiver) +(resetkeys .*)$", README.read_text(), re.M))
+RULES = dict(
+    re.findall(r"^(matcher|gateway|operator|archiver) +(resetkeys .*)$", README.read_text(), re.M)
+)
 
 
 @pytest.fixture(params=["valkey", "redis"])
@@ -33,8 +37,8 @@ def urls(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
     raw.close()
 
 
-def test_the_readme_names_three_roles():
-    assert sorted(RULES) == ["archiver", "gateway", "matcher"]
+def test_the_readme_names_four_roles():
+    assert sorted(RULES) == ["archiver", "gateway", "matcher", "operator"]
 
 
 async def test_every_role_can_do_its_work(urls: dict[str, str]):
@@ -95,6 +99,42 @@ async def test_a_gateway_keeps_what_it_knows_of_people(urls: dict[str, str]):
     await people.close()
 
 
+async def test_a_gateway_reads_orders_and_one_with_the_internal_port_gives_them(
+    urls: dict[str, str],
+):
+    turns = Turns(RedisOwnerLog(urls["matcher"]))
+    turns.acquire()
+    turns.log.look("m", [1], [(1, turns.nonce)])
+    operator, gateway = RedisOperateStore(urls["operator"]), RedisOperateStore(urls["gateway"])
+    people = RedisPeopleStore(urls["operator"])
+    act = Act("Ann", "o1", "ban", "people/p1", "why", bytes(16), (("until", "5"),))
+    first = await operator.append(act)
+    assert [line.act for line in await operator.audit_after("0-0", 10)] == [act]
+    assert await operator.append(act) > first
+    await people.keep_name("p1", "Anna", 60)
+    await operator.rename("p1", "Anne")
+    assert await operator.people_named("aN", 10) == {"p1": "Anne"}
+    await operator.keep_operator("o1", "Ann")
+    await operator.set_maintenance("upgrade")
+    await operator.ban("p1", Ban(5, "why"))
+    assert await gateway.standing() == Standing("upgrade", 2, {"o1": "Ann"})
+    assert await gateway.bans() == {"p1": Ban(5, "why")}
+    await operator.lift_bans(["p1"])
+    await operator.set_maintenance("")
+    assert await gateway.standing() == Standing("", 3, {"o1": "Ann"})
+    await operator.ask_to_leave(1, "m")
+    assert turns.log.look("m", [1], []).drains == ("m",)
+    assert set(await operator.matchers()) == {"m"}
+    assert await operator.owner(1) == turns.nonce
+    state = await operator.shard(1, ["m"])
+    assert (state.owner, state.epoch, state.lag_entries) == ("?", turns.epoch, 0)
+    assert await operator.dead_letters(1, "0-0", 5) == []
+    for store in (operator, gateway, people, turns.log):
+        closing = store.close()
+        if closing is not None:
+            await closing
+
+
 FORBIDDEN = {
     "matcher": [
         ("HSET", "pit:meta", "store_id", "x"),
@@ -110,6 +150,20 @@ FORBIDDEN = {
         ("DEL", "pit:{01}:out"),
         ("SET", "pit:{01}:arch", "1-1"),
         ("XRANGE", "pit:audit", "-", "+"),
+        ("XADD", "pit:audit", "*", "a", "b"),
+        ("HSET", "pit:operate", "maintenance", "x"),
+        ("SET", "pit:{01}:drain", "m"),
+        ("SCAN", "0"),
+        ("EVAL", "return 1", 0),
+    ],
+    "operator": [
+        ("XADD", "pit:{01}:out", "*", "b", "forged"),
+        ("HSET", "pit:{01}:lease", "o", "x"),
+        ("HGETALL", "pit:{01}:snap"),
+        ("XTRIM", "pit:audit", "MAXLEN", "0"),
+        ("DEL", "pit:audit"),
+        ("SET", "pit:audit", "x"),
+        ("HSET", "pit:matchers", "m", "1 1"),
         ("EVAL", "return 1", 0),
     ],
     "archiver": [

@@ -17,9 +17,10 @@ def look(
     matchers: dict[str, tuple[int, int]],
     owned: frozenset[int],
     now_s: float,
+    drains: tuple[str, ...] = (),
 ) -> Wishes:
     """What it wishes for after a look that took no time."""
-    return sharing.look(Look(tuple(leases), matchers, ()), owned, now_s, now_s)
+    return sharing.look(Look(tuple(leases), matchers, (), drains), owned, now_s, now_s)
 
 
 def test_alone_it_takes_all_at_once() -> None:
@@ -78,6 +79,31 @@ def test_a_slow_look_takes_nothing_for_still_that_it_has_not_seen_still() -> Non
     assert sharing.look(seen, frozenset(), 100.0, 100.9).take == []
     assert sharing.look(seen, frozenset(), 101.5, 102.4).take == []
     assert sharing.look(seen, frozenset(), 102.4, 103.3).take == [(0, lease("other"))]
+
+
+def test_asked_to_leave_a_shard_it_does_and_leaves_it_alone() -> None:
+    sharing = Sharing("m1")
+    mine, both = lease("mine"), {"m1": (1, 2), "m2": (1, 0)}
+    wishes = look(sharing, [mine, mine], both, frozenset({0, 1}), 100.0, ("", "m1"))
+    assert wishes.leave == {1}
+    assert look(sharing, [mine, None], both, frozenset({0}), 100.3, ("", "m1")).take == []
+    assert look(sharing, [mine, None], both, frozenset({0}), 101.4, ("", "m1")).take == []
+    assert look(sharing, [mine, None], both, frozenset({0}), 101.5, ("", "")).take == [(1, None)]
+
+
+def test_who_is_alone_is_asked_in_vain() -> None:
+    sharing = Sharing("m1")
+    assert look(sharing, [lease("mine")], {}, frozenset({0}), 100.0, ("m1",)).leave == set()
+    assert look(sharing, [None], {}, frozenset(), 100.3, ("m1",)).take == [(0, None)]
+
+
+def test_a_shard_that_another_was_asked_to_leave_is_taken_beyond_the_share_and_kept() -> None:
+    sharing = Sharing("m1")
+    mine, both = lease("mine"), {"m1": (1, 1), "m2": (1, 1)}
+    wishes = look(sharing, [mine, None], both, frozenset({0}), 100.0, ("", "m2"))
+    assert wishes.take == [(1, None)]
+    wishes = look(sharing, [mine, mine], both, frozenset({0, 1}), 100.3, ("", "m2"))
+    assert (wishes.give, wishes.keep, wishes.leave) == (1, {1}, set())
 
 
 @given(st.integers(1, 64), st.sets(st.text(min_size=1, max_size=3), min_size=1, max_size=9))

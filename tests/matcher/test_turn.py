@@ -9,12 +9,14 @@ from engine.commands import Command, Purpose
 from engine.events import (
     Answered,
     Attached,
+    Dealt,
     Marked,
     ReadyGiven,
     Record,
     RequestAnswered,
     SeatAway,
     SeatTaken,
+    StartCalled,
     TableOpened,
 )
 from engine.rejections import Rejection
@@ -248,6 +250,34 @@ def test_timers_run_at_their_log_time_and_not_before(world: World) -> None:
     opened = next(entry for entry in entries(world) if entry.now_ms >= opens_at_ms)
     assert table.phase == Phase.OPEN
     assert opened.now_ms == pytest.approx(opens_at_ms, abs=2)
+
+
+def test_a_table_is_started_at_its_hour_by_the_wall_clock_once(world: World) -> None:
+    matcher = world.owner()
+    name = table_id(HOME, 1)
+    hour_s = int(world.now_s) + 30
+    send(world, (name, replace(opening(world, name), start_at_s=hour_s)))
+    send(world, *((name, join(seat, 10 + seat)) for seat in range(4)))
+    world.idle(matcher, hour_s - world.now_s - 0.5)
+    assert all(StartCalled not in kinds(record) for record in records(world))
+    world.idle(matcher, 5.0)
+    [started] = [record for record in records(world) if StartCalled in kinds(record)]
+    assert Dealt in kinds(started)
+
+
+def test_a_successor_starts_the_tables_whose_hour_came_while_nobody_owned_them(
+    world: World,
+) -> None:
+    first = world.owner()
+    name = table_id(HOME, 1)
+    hour_s = int(world.now_s) + 30
+    send(world, (name, replace(opening(world, name), start_at_s=hour_s)))
+    send(world, *((name, join(seat, 10 + seat)) for seat in range(4)))
+    world.idle(first, 1.0)
+    world.sleep(60)
+    second = world.matcher("m2")
+    world.run(second, until=lambda: any(StartCalled in kinds(each) for each in records(world)))
+    assert second.ownership.shards[HOME].tables[name].round == 1
 
 
 def test_a_gateway_silent_for_eight_seconds_of_log_time_has_lost_its_streams(

@@ -16,7 +16,7 @@ from services.log.connection import SyncConnection
 from services.log.server import find_server, free_port
 
 FOLDER: Final = Path(__file__).parents[2] / "deploy" / "valkey"
-USERS: Final = ("admin", "setup", "backup", "matcher", "gateway", "archiver")
+USERS: Final = ("admin", "setup", "backup", "matcher", "gateway", "operator", "archiver")
 START_S: Final = 20.0
 
 

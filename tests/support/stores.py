@@ -47,6 +47,7 @@ class Backend(Protocol):
 
     def dead(self, shard: int) -> list[DeadLetter]: ...
     def delete_lease(self, shard: int) -> None: ...
+    def drain(self, shard: int, matcher: str) -> None: ...
     def damage_chunk(self, shard: int, out_id: str, table: str) -> None: ...
     def damage_snapshot(self, shard: int, table: str, newest: bool) -> None: ...
     def damage_head(self, shard: int, newest: bool) -> None: ...
@@ -104,6 +105,9 @@ class MemoryBackend:
 
     def delete_lease(self, shard: int) -> None:
         self.store.do("delete_lease", shard)
+
+    def drain(self, shard: int, matcher: str) -> None:
+        self.store.shard(shard).drain = matcher
 
     def damage_chunk(self, shard: int, out_id: str, table: str) -> None:
         self.store.damage_chunk(shard, out_id, table)
@@ -198,6 +202,9 @@ class ServerBackend:
 
     def delete_lease(self, shard: int) -> None:
         self.raw.call("DEL", keys.lease(shard))
+
+    def drain(self, shard: int, matcher: str) -> None:
+        self.raw.call("SET", keys.drain(shard), matcher)
 
     def damage_chunk(self, shard: int, out_id: str, table: str) -> None:
         self.rewrite_out(shard, out_id, lambda fields: flip_record(fields, table))

@@ -46,6 +46,7 @@ class World:
             chance=self.random.randbytes,
             crash=CrashPoints(),
             observer=observer,
+            wall=lambda: self.now_s,
         )
 
     def owner(self, name: str = "m1") -> Matcher:
