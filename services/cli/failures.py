@@ -14,6 +14,7 @@ class Exit(IntEnum):
     NOT_FOUND = 6
     IN_USE = 7
     CHILD_ENDED = 8
+    REFUSED = 9
     INTERRUPTED = 130
 
 
@@ -26,6 +27,7 @@ MEANINGS = {
     Exit.NOT_FOUND: "no such game, table or file",
     Exit.IN_USE: "a port, a directory or a store is in use, or holds something else",
     Exit.CHILD_ENDED: "a process that the demo started ended by itself",
+    Exit.REFUSED: "the exchange refused what an operator asked for",
     Exit.INTERRUPTED: "interrupted",
 }
 

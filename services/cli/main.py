@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from services.cli.failures import MEANINGS, Exit, Failure
+from services.cli.operate.commands import audit, operate_app, shard_app, token_app
 
 EPILOG = "\b\nExit codes:\n" + "\n".join(
     f"  {int(code):>3}  {meaning}" for code, meaning in MEANINGS.items()
@@ -27,6 +28,10 @@ table_app = typer.Typer(no_args_is_help=True, help="Look at tables and games.")
 app.add_typer(serve_app, name="serve")
 app.add_typer(store_app, name="store")
 app.add_typer(table_app, name="table")
+app.add_typer(token_app, name="token")
+app.add_typer(shard_app, name="shard")
+app.add_typer(operate_app, name="operate")
+app.command()(audit)
 
 Pace = Literal["human", "max"]
 ParentOption = Annotated[int, typer.Option(hidden=True, help="End when this process is gone.")]
@@ -338,14 +343,19 @@ def results(
 def verify(
     game: Annotated[str, typer.Argument(help="Name of a game.")] = "",
     everything: Annotated[bool, typer.Option("--all", help="Every game there is.")] = False,
+    file: Annotated[Path | None, typer.Option(help="A game that was exported.")] = None,
     key: KeyOption = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Prove deal, order, conservation and score of a game from its records alone."""
-    from services.cli.verify import verify_all, verify_one
+    from services.cli.verify import verify_all, verify_file, verify_one
 
-    if bool(game) == everything:
-        raise Failure(Exit.USAGE, "name one game, or give --all", "", "see `pit verify --help`")
+    if [bool(game), everything, file is not None].count(True) != 1:
+        raise Failure(
+            Exit.USAGE, "name one game, or give --all or --file", "", "see `pit verify --help`"
+        )
+    if file is not None:
+        raise typer.Exit(verify_file(file, key, json))
     raise typer.Exit(verify_all(key, json) if everything else verify_one(game, key, json))
 
 

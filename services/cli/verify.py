@@ -5,9 +5,11 @@ from pathlib import Path
 
 from services.archive.audit import Verdict, audit
 from services.archive.directory import DirectoryArchive
+from services.archive.exported import game_of
 from services.archive.source import find, find_all
 from services.cli.common import load_settings, opened_log, public_key
 from services.cli.failures import Exit, Failure
+from services.log.port import Damaged
 
 PROVEN = "deal, order, conservation and score proven"
 
@@ -21,6 +23,24 @@ def verify_one(name: str, key_path: Path | None, as_json: bool) -> int:
     verdict = audit(game)
     if not verdict.events and not verdict.findings:
         raise not_found(name, str(settings.archive_directory), bool(settings.redis_url))
+    _show(verdict, as_json)
+    return Exit.CHECK_FAILED if verdict.findings else Exit.GOOD
+
+
+def verify_file(path: Path, key_path: Path | None, as_json: bool) -> int:
+    """Verify an exported game; the exit code."""
+    key = public_key(load_settings(), key_path)
+    try:
+        game = game_of(path.read_bytes(), key)
+    except OSError as error:
+        raise Failure(
+            Exit.NOT_FOUND, f"{path} cannot be read", error.strerror or "", "name another file"
+        ) from None
+    except Damaged as damaged:
+        raise Failure(
+            Exit.CHECK_FAILED, f"{path} is no game's file", str(damaged), "`pit operate export`"
+        ) from None
+    verdict = audit(game)
     _show(verdict, as_json)
     return Exit.CHECK_FAILED if verdict.findings else Exit.GOOD
 

@@ -10,12 +10,13 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 from grpc import StatusCode, aio
-from pit.v1 import lobby_pb2, operate_pb2, operate_pb2_grpc, table_pb2
+from pit.v1 import lobby_pb2, operate_pb2, operate_pb2_grpc, record_pb2, table_pb2
 
 from services.client.backoff import Backoff
 from services.client.channels import OPTIONS
@@ -141,12 +142,22 @@ class Operator:
         request = operate_pb2.CloseTableRequest(table=table, reason=reason, request_id=_id())
         return (await self._call(self._stub.CloseTable, request)).seq
 
-    def export_game(
-        self, game: str, reason: str = ""
-    ) -> "aio.UnaryStreamCall[operate_pb2.ExportGameRequest, operate_pb2.ExportGameResponse]":
-        """What is known of it, then the file that `pit verify` reads, piece by piece."""
+    async def export_game(self, game: str, path: Path, reason: str = "") -> record_pb2.Game:
+        """Write a game's file, the one that `pit verify --file` proves; what is known of it.
+
+        Raises `OSError`, too. A file that was begun and not ended is no game's.
+        """
         request = operate_pb2.ExportGameRequest(game=game, reason=reason, request_id=_id())
-        return self._stub.ExportGame(request, metadata=self._metadata)
+        known = record_pb2.Game()
+        try:
+            with path.open("wb") as file:
+                async for part in self._stub.ExportGame(request, metadata=self._metadata):
+                    if part.HasField("game"):
+                        known = part.game
+                    file.write(part.record)
+        except aio.AioRpcError as error:
+            raise refused(error) from error
+        return known
 
     # ------------------------------------------------------------------ persons
 

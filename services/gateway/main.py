@@ -97,7 +97,10 @@ async def _serve(settings: Settings, name: str, tokens: SignedTokens, orders: Or
         )
         watching = asyncio.create_task(_watch_loop(metrics)) if metrics else None
         try:
-            return await _serve_gateway(gateway, operate, settings)
+            inner = None
+            if settings.operate_port:
+                inner = _inner_door(gateway, operate, meta.store_id)
+            return await _serve_gateway(gateway, operate, inner, settings)
         finally:
             if watching:
                 watching.cancel()
@@ -127,14 +130,15 @@ async def _watch_loop(metrics: GatewayMetrics) -> None:
         metrics.loop_lag.observe(max(0.0, time.monotonic() - begun_s - LOOP_CHECK_S))
 
 
-async def _serve_gateway(gateway: Gateway, operate: RedisOperateStore, settings: Settings) -> int:
+async def _serve_gateway(
+    gateway: Gateway, operate: RedisOperateStore, inner: GrpcDoor | None, settings: Settings
+) -> int:
     stopping = _stop_signal()
     await gateway.begin()
     await gateway.obey(operate)
     address = f"{settings.bind}:{settings.port_base}"
     inside = f"{settings.operate_bind}:{settings.operate_port}"
     door = GrpcDoor(gateway)
-    inner = _inner_door(gateway, operate) if settings.operate_port else None
     try:
         if inner is not None:
             await inner.open(inside)
@@ -169,9 +173,9 @@ async def _serve_gateway(gateway: Gateway, operate: RedisOperateStore, settings:
     return 0
 
 
-def _inner_door(gateway: Gateway, operate: RedisOperateStore) -> GrpcDoor:
+def _inner_door(gateway: Gateway, operate: RedisOperateStore, store_id: str) -> GrpcDoor:
     """For operators. Their calls are in the audit, and not among the players' figures."""
-    methods = operate_methods(gateway, operate)
+    methods = operate_methods(gateway, operate, store_id)
     return GrpcDoor(gateway, methods, OPERATE_METHODS, UNOBSERVED)
 
 

@@ -4,18 +4,28 @@ import asyncio
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 from grpc import StatusCode
 from pit.v1 import lobby_pb2, operate_pb2, play_pb2, play_pb2_grpc, table_pb2
 
-from services.client.errors import Refused
 from services.client.exchange import Exchange
 from services.client.operator import Operator
 from services.log.connection import SyncConnection
 from services.log.server import EmbeddedServer
-from support.operated import NAME, Operated, event, operated, people, playing, seated, table_of
+from support.operated import (
+    NAME,
+    Operated,
+    event,
+    eventually,
+    operated,
+    people,
+    playing,
+    refused,
+    seated,
+    table_of,
+    wrong,
+)
 from support.valkey import emptied, running
 
 
@@ -35,22 +45,6 @@ def system(server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> 
 def template(**fields: object) -> lobby_pb2.CreateTableRequest:
     asked = {"display_name": "Hall", "preset": "blitz", "seats": 3, **fields}
     return lobby_pb2.CreateTableRequest(**asked)
-
-
-@contextmanager
-def refused(code: StatusCode, reason: str) -> Iterator[None]:
-    with pytest.raises(Refused) as found:
-        yield
-    assert (found.value.code, found.value.reason) == (code, reason), found.value.message
-
-
-@contextmanager
-def wrong(field: str) -> Iterator[None]:
-    """The request has a bad field, which is named."""
-    with pytest.raises(Refused) as found:
-        yield
-    assert found.value.code == StatusCode.INVALID_ARGUMENT
-    assert found.value.message.startswith(f"{field}: ")
 
 
 async def test_a_frozen_table_keeps_what_remains_of_every_deadline(system: Operated) -> None:
@@ -166,33 +160,18 @@ async def test_maintenance_opens_no_table_and_games_go_on(system: Operated) -> N
         state = await operator.maintenance()
         assert (state.on, state.reason) == (True, "new version at noon")
         async with people(system.gateway.target, "Dora") as [dora]:
-            told = await refused_opening(dora)
-            assert (told.code, told.reason) == (StatusCode.FAILED_PRECONDITION, "MAINTENANCE")
-            assert "new version at noon" in told.message
+            with refused(StatusCode.FAILED_PRECONDITION, "MAINTENANCE") as told:
+                async with asyncio.timeout(10):
+                    while True:
+                        await table_of(dora)
+            assert "new version at noon" in told.value.message
             outcome = await seats[0].call(table_pb2.PHRASE_HURRY)
             assert outcome.seq
             await operator.set_maintenance(on=False, reason="")
             assert not (await operator.maintenance()).on
-            async with asyncio.timeout(10):
-                while True:
-                    try:
-                        await table_of(dora)
-                        break
-                    except Refused:
-                        await asyncio.sleep(0.1)
+            assert await eventually(lambda: table_of(dora))
         with wrong("reason"):
             await operator.set_maintenance(on=True, reason="")
-
-
-async def refused_opening(person: Exchange) -> Refused:
-    """How opening a table is refused, once the gateway has heard of it."""
-    async with asyncio.timeout(10):
-        while True:
-            try:
-                await table_of(person)
-            except Refused as told:
-                return told
-            await asyncio.sleep(0.1)
 
 
 async def test_a_method_that_does_not_exist_there_and_a_table_that_does_not(

@@ -2,13 +2,18 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+import grpc
+import pytest
+from grpc import StatusCode
 from pit.v1 import lobby_pb2, table_pb2
 
+from services.client.errors import Refused
 from services.client.exchange import Exchange, Place
 from services.client.happenings import Happened
 from services.client.operator import Operator
@@ -21,6 +26,8 @@ from support.valkey import SHARDS
 
 WAIT_S = 20.0
 NAME = "Ann Operator"
+
+Answer = TypeVar("Answer")
 
 
 @dataclass
@@ -53,7 +60,11 @@ def operated(
         gateway(url, directory, **settings) as started,
     ):
         wait_for_owners(owners)
-        yield Operated(url, started, owners, f"127.0.0.1:{port}")
+        inside = f"127.0.0.1:{port}"
+        for target in (inside, started.target):
+            with grpc.insecure_channel(target) as channel:
+                grpc.channel_ready_future(channel).result(WAIT_S)
+        yield Operated(url, started, owners, inside)
 
 
 def wait_for_owners(owners: list[MatcherProcess]) -> None:
@@ -124,3 +135,31 @@ async def playing(target: str, **fields: object) -> AsyncIterator[tuple[str, lis
                     await seat.ready(purpose)
             await asyncio.gather(*(event(seat, "exchange_opened") for seat in seats))
             yield table, seats
+
+
+@contextmanager
+def refused(code: StatusCode, reason: str) -> Iterator["pytest.ExceptionInfo[Refused]"]:
+    """The exchange refuses it, and says so."""
+    with pytest.raises(Refused) as found:
+        yield found
+    assert (found.value.code, found.value.reason) == (code, reason), found.value.message
+
+
+@contextmanager
+def wrong(field: str) -> Iterator[None]:
+    """The request has a bad field, which is named."""
+    with pytest.raises(Refused) as found:
+        yield
+    assert found.value.code == StatusCode.INVALID_ARGUMENT
+    assert found.value.message.startswith(f"{field}: ")
+
+
+async def eventually(ask: Callable[[], Awaitable[Answer]]) -> Answer:
+    """The first answer that is neither refused nor empty: gateways hear of orders in a second."""
+    async with asyncio.timeout(WAIT_S):
+        while True:
+            with suppress(Refused):
+                answer = await ask()
+                if answer:
+                    return answer
+            await asyncio.sleep(0.1)

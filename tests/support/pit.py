@@ -102,7 +102,7 @@ def free_port_base() -> int:
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 4
     for _ in range(200):
         base = 10_000 + (secrets.randbelow(50) * 4 + worker) * 100
-        if all(_is_free(base + more) for more in (0, 79, 80, *range(90, PORTS))):
+        if all(_is_free(base + more) for more in (0, 79, 80, 81, *range(90, PORTS))):
             return base
     raise AssertionError("no free ports")
 

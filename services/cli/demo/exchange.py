@@ -173,6 +173,8 @@ class Exchange:
                 "PIT_BIND": plan.settings.bind,
                 "PIT_METRICS_BIND": plan.settings.metrics_bind,
                 "PIT_PORT_BASE": str(plan.port_base),
+                "PIT_OPERATE_BIND": plan.settings.operate_bind,
+                "PIT_OPERATE_PORT": str(plan.operate_port),
                 "PIT_PROFILE": plan.settings.profile,
                 "PIT_NATIVE_DOOR": plan.settings.native_door,
             }

@@ -8,6 +8,7 @@ from engine.rules import PRESETS
 from engine.value import value
 from services.cli.common import load_settings
 from services.cli.failures import Exit, Failure
+from services.cli.operate.inside import DEMO_PORT
 from services.settings import Settings
 
 PORT_BASE_MAX = 65_000
@@ -15,6 +16,8 @@ PORT_BASE_MAX = 65_000
 
 STORE_PORT = 79
 """Distance of the embedded server's port from the first."""
+OPERATE_PORT = DEMO_PORT
+"""Of the gateway's internal port."""
 METRICS_PORT = 90
 """Of the gateway's metrics; archiver, bots and matchers follow in this order."""
 
@@ -46,6 +49,10 @@ class Plan:
     @property
     def store_port(self) -> int:
         return self.port_base + STORE_PORT
+
+    @property
+    def operate_port(self) -> int:
+        return self.settings.operate_port or self.port_base + OPERATE_PORT
 
     @property
     def metrics_ports(self) -> dict[str, int]:
@@ -105,6 +112,7 @@ def plan(
         matchers,
         kill_every_s,
     )
+    _check_port(settings.operate_bind, settled.operate_port, "for operators")
     for name, port in settled.metrics_ports.items():
         _check_port(settings.metrics_bind, port, f"metrics of {name}")
     return settled

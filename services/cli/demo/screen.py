@@ -79,7 +79,7 @@ class Screen:
     def draw(self, width: int, height: int) -> Group:
         bots = report.read(self._exchange.report_path)
         playing = [table for table in self._follower.tables.values() if not table.over]
-        shown = playing[: max(1, min(TABLES_SHOWN_MAX, height - 15))]
+        shown = playing[: max(1, min(TABLES_SHOWN_MAX, height - 16))]
         return Group(
             self._head(),
             self._tables(shown, bots, wide=width >= WIDE),
@@ -95,6 +95,8 @@ class Screen:
         target = f"--target {plan.settings.bind}:{plan.gateway_port}"
         head.append(f"   play: pit play {target}\n")
         head.append(f"store  {self._exchange.url}   data {plan.data}\n")
+        inside = f"{plan.settings.operate_bind}:{plan.operate_port}"
+        head.append(f"inside {inside}   for operators: pit operate, pit shard, pit audit\n")
         ports = plan.metrics_ports.values()
         head.append(f"scrape {plan.settings.metrics_bind}:{min(ports)} to {max(ports)}, /metrics\n")
         free = next((t for t in self._follower.tables.values() if not t.over and t.bots), None)

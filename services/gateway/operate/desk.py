@@ -11,7 +11,7 @@ from services.gateway.errors import Refusal, Refused
 from services.gateway.lobby.checks import given_id, request_id
 from services.gateway.names import NameBook, checked_reason
 from services.gateway.operate.store import Act
-from services.gateway.session.roles import Caller
+from services.gateway.session.roles import Caller, Role
 from services.log.port import LogError, StoreChanged
 
 log = structlog.get_logger()
@@ -83,3 +83,9 @@ def needed_reason(reason: str, field: str = "reason") -> str:
 def optional_reason(reason: str) -> str:
     """Raises `Refused`."""
     return checked_reason(reason, "reason", 0)
+
+
+def check_operator(caller: Caller) -> None:
+    """Raises `Refused` for callers of any other role."""
+    if caller.role is not Role.OPERATOR:
+        raise Refused(Refusal.ROLE_NOT_ALLOWED, role=Role.OPERATOR.value)

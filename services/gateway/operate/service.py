@@ -6,24 +6,24 @@ from typing import Any, Final
 from google.protobuf.message import Message
 from pit.v1 import operate_pb2
 
-from services.gateway.errors import Refusal, Refused
 from services.gateway.gateway import Gateway
 from services.gateway.lobby.checks import given_id
-from services.gateway.methods import Method, Unary, complete, names_of
+from services.gateway.methods import Method, Stream, Unary, complete, names_of
 from services.gateway.observer import MethodName
-from services.gateway.operate.desk import Desk
+from services.gateway.operate.desk import Desk, check_operator
 from services.gateway.operate.event_tables import EventTables
 from services.gateway.operate.exchange import ExchangeActs
+from services.gateway.operate.export import Exports
 from services.gateway.operate.people import PeopleActs
 from services.gateway.operate.store import RedisOperateStore
 from services.gateway.operate.tables import TableActs
-from services.gateway.session.roles import Caller, Role
+from services.gateway.session.roles import Caller
 
 FILES: Final = (operate_pb2.DESCRIPTOR,)
 OPERATE_METHODS: Final[tuple[MethodName, ...]] = names_of(FILES)
 
 
-def operate_methods(gateway: Gateway, store: RedisOperateStore) -> dict[str, Method]:
+def operate_methods(gateway: Gateway, store: RedisOperateStore, store_id: str) -> dict[str, Method]:
     """All methods of the internal port by path, each for operators alone."""
     desk = Desk(store, gateway.name_book)
     tables = TableActs(gateway.hub, gateway.directory, gateway.name_book, desk)
@@ -54,6 +54,8 @@ def operate_methods(gateway: Gateway, store: RedisOperateStore) -> dict[str, Met
         f"OperateService/{name}": Unary(request, _ForOperators(answer))
         for name, (request, answer) in served.items()
     }
+    exports = Exports(gateway.games, gateway.name_book, desk, gateway.shards, store_id)
+    methods["OperateService/ExportGame"] = Stream(operate_pb2.ExportGameRequest, exports.export)
     return complete(FILES, methods)
 
 
@@ -68,9 +70,3 @@ class _ForOperators:
         # A field that is wrong is told whatever the state, so before anything is looked up.
         given_id(getattr(request, "request_id", b""), needed=False)
         return await self._answer(caller, request)
-
-
-def check_operator(caller: Caller) -> None:
-    """Raises `Refused`."""
-    if caller.role is not Role.OPERATOR:
-        raise Refused(Refusal.ROLE_NOT_ALLOWED, role=Role.OPERATOR.value)

@@ -198,7 +198,7 @@ class TableActs:
     async def seated(self) -> dict[str, list[str]]:
         """Names of the tables at which each person has a seat."""
         found: dict[str, list[str]] = {}
-        for line in (await self._directory.lines()).values():
+        for line in (await self._directory.lines(age_max_s=0)).values():
             for person in filter(None, line.persons):
                 found.setdefault(person, []).append(table_name(line.table))
         return found

@@ -1,0 +1,113 @@
+"""`pit shard`, `pit audit`, `pit operate maintenance` and `dead-letters`."""
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from services.cli.operate.inside import ask, columns, seconds, shown_time
+
+if TYPE_CHECKING:
+    from pit.v1 import operate_pb2
+
+    from services.client.operator import Operator
+
+
+def list_shards(target: str, as_json: bool) -> None:
+    shards = ask(target, lambda operator: operator.shards())
+    _print([_shard(shard) for shard in shards], as_json)
+
+
+def drain_shard(target: str, shard: int, reason: str) -> None:
+    taken = ask(target, lambda operator: operator.drain_shard(shard, reason))
+    print(f"shard {taken.shard} is with {taken.owner} now, epoch {taken.epoch}")
+
+
+def _shard(shard: "operate_pb2.Shard") -> dict[str, Any]:
+    return {
+        "shard": shard.shard,
+        "owner": shard.owner,
+        "epoch": shard.epoch,
+        "lag": shard.lag_entries,
+        "lag_ms": shard.lag_ms,
+        "tables": shard.tables,
+    }
+
+
+def maintenance_on(target: str, reason: str) -> None:
+    ask(target, lambda operator: operator.set_maintenance(on=True, reason=reason))
+    print("maintenance: no table is opened from now on; those in play go on to their end")
+
+
+def maintenance_off(target: str) -> None:
+    ask(target, lambda operator: operator.set_maintenance(on=False, reason=""))
+    print("maintenance is over: tables are opened again")
+
+
+def maintenance_state(target: str) -> None:
+    state = ask(target, lambda operator: operator.maintenance())
+    print(f"maintenance is on: {state.reason}" if state.on else "maintenance is off")
+
+
+def dead_letters(target: str, as_json: bool) -> None:
+    async def collect(operator: "Operator") -> list[dict[str, Any]]:
+        return [
+            {
+                "time": shown_time(letter.time.ToMilliseconds() / 1000),
+                "shard": letter.shard,
+                "entry": letter.entry,
+                "index": letter.index,
+                "reason": letter.reason,
+            }
+            async for letter in operator.dead_letters()
+        ]
+
+    letters = ask(target, collect)
+    if letters or as_json:
+        _print(letters, as_json)
+    else:
+        print("there are none")
+
+
+def audit(target: str, since: str, as_json: bool) -> None:
+    since_s = time.time() - seconds(since, "--since")
+
+    async def collect(operator: "Operator") -> list["operate_pb2.AuditEntry"]:
+        return [entry async for entry in operator.audit(since_s)]
+
+    entries = ask(target, collect)
+    if as_json:
+        for entry in entries:
+            print(json.dumps(_entry(entry)))
+    elif not entries:
+        print(f"nothing in the last {since}; --since 30d looks further back")
+    else:
+        heads = ("time", "operator", "act", "target", "reason", "")
+        print(columns(heads, [_line(entry) for entry in entries]))
+
+
+def _entry(entry: "operate_pb2.AuditEntry") -> dict[str, Any]:
+    return {
+        "time": entry.time.ToJsonString(),
+        "operator": entry.operator,
+        "act": entry.act,
+        "target": entry.target,
+        "reason": entry.reason,
+        "request_id": entry.request_id.hex(),
+        "parameters": dict(entry.parameters),
+        "refused": entry.refused,
+    }
+
+
+def _line(entry: "operate_pb2.AuditEntry") -> tuple[str, ...]:
+    figures = " ".join(f"{name}={figure}" for name, figure in sorted(entry.parameters.items()))
+    refused = f"REFUSED: {entry.refused}" if entry.refused else figures
+    at = shown_time(entry.time.ToMilliseconds() / 1000)
+    return at, entry.operator, entry.act, entry.target, entry.reason, refused
+
+
+def _print(rows: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        for row in rows:
+            print(json.dumps(row))
+        return
+    print(columns(tuple(rows[0]), [tuple(map(str, row.values())) for row in rows]))
