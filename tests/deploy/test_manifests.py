@@ -105,6 +105,17 @@ def test_every_command_is_one_of_pit() -> None:
     assert all(roles == ROLES for roles in served.values()), served
 
 
+def test_a_store_becomes_a_new_one_only_when_somebody_says_so() -> None:
+    """Whatever starts by itself must not: it would make an emptied store look like a new one."""
+    assert compose()["services"]["setup"]["profiles"] == ["setup"]
+    for service in compose()["services"].values():
+        assert "setup" not in service.get("depends_on", {})
+    unit = (DEPLOY / "systemd" / "pit-setup.service").read_text()
+    assert "[Install]" not in unit
+    assert not [each for each in UNITS if "pit-setup" in each.read_text()]
+    assert "store init" not in (DEPLOY / "Procfile").read_text()
+
+
 def test_every_setting_named_is_one() -> None:
     texts = [DEPLOY / "compose.yaml", DEPLOY / "Dockerfile", DEPLOY / "Procfile", *UNITS]
     named = {
