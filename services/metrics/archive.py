@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from prometheus_client import Gauge
-
+from services.metrics import catalogue
+from services.metrics.catalogue import gauge
 from services.metrics.lean import Counts
 from services.metrics.process import Exposed
 from services.settings import Settings
@@ -20,20 +20,12 @@ class ArchiveMetrics:
         self.registry = registry = self._exposed.registry
         self._clock = clock
         self._caught_up_s = clock()
-        self._failures = Counts(
-            registry,
-            "pit_archive_failures_total",
-            "Times archiving began to fail: the disk, or a store that cannot be reached.",
-        ).counts
-        lag = Gauge(
-            "pit_archive_lag_seconds",
-            "Since everything in the log was last on disk.",
-            registry=registry,
-        )
+        self._failures = Counts(registry, catalogue.ARCHIVE_FAILURES).counts
+        lag = gauge(registry, catalogue.ARCHIVE_LAG)
         lag.set_function(lambda: clock() - self._caught_up_s)
-        free = Gauge("pit_data_free_bytes", "Free on the disk of the records.", registry=registry)
+        free = gauge(registry, catalogue.DISK_FREE)
         free.set_function(lambda: float(shutil.disk_usage(directory).free))
-        size = Gauge("pit_data_size_bytes", "Size of that disk.", registry=registry)
+        size = gauge(registry, catalogue.DISK_SIZE)
         size.set_function(lambda: float(shutil.disk_usage(directory).total))
 
     def serve(self, settings: Settings) -> None:

@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry
 
-from services.metrics.lean import AMOUNTS, Counts, Histogram
+from services.metrics import catalogue
+from services.metrics.catalogue import AMOUNTS, gauge
+from services.metrics.lean import Counts, Histogram
 from services.metrics.process import Exposed
 from services.settings import Settings
 
@@ -21,11 +23,10 @@ CODES: Final = (
 
 REFUSALS: Final = (
     "NUMBER_INVALID", "NUMBER_OUT_OF_RANGE", "TOO_MANY_IN_FLIGHT", "RATE_LIMITED", "INVALID_FIELD",
-    "TABLE_UNAVAILABLE", "TABLE_STOPPED", "STORE_FULL",
+    "TABLE_UNAVAILABLE", "TABLE_STOPPED", "STORE_FULL", "OVERLOADED",
 )  # fmt: skip
 """Why a gateway refuses a command by itself."""
 
-METHOD: Final = ("grpc_type", "grpc_service", "grpc_method")
 Method = tuple[str, str, str]
 
 
@@ -43,10 +44,7 @@ class GatewayMetrics:
         self._exposed = Exposed()
         self.registry = registry = self._exposed.registry
         self._count_sessions(registry, roles, ends, scopes)
-        most = Gauge(
-            "pit_sessions_max", "Streams that this gateway serves at most.", registry=registry
-        )
-        most.set(sessions_max)
+        gauge(registry, catalogue.SESSIONS_MAX).set(sessions_max)
         self._count_messages(registry)
         self._count_calls(registry, methods)
         self._trades_s: list[float] = []
@@ -55,7 +53,7 @@ class GatewayMetrics:
         """Answer scrapes. Raises `SettingsProblem`."""
         self._exposed.serve(settings)
 
-    # ---------------------------------------------------------------- the catalogue
+    # ---------------------------------------------------------------- what is told
 
     def _count_sessions(
         self,
@@ -64,94 +62,58 @@ class GatewayMetrics:
         ends: Iterable[str],
         scopes: Iterable[str],
     ) -> None:
-        sessions = Gauge(
-            "pit_sessions", "Streams of seats.", ("transport", "role"), registry=registry
-        )
+        sessions = gauge(registry, catalogue.SESSIONS)
         self._sessions = {role: sessions.labels(TRANSPORT, role) for role in roles}
         self._attaches = Counts(
             registry,
-            "pit_attaches_total",
-            "Seats asked for: by a new client, a resuming one, or for it by the gateway.",
-            ("kind", "outcome"),
+            catalogue.ATTACHES,
             [(kind, outcome) for kind in KINDS for outcome in OUTCOMES],
         ).counts
         self._ends = Counts(
             registry,
-            "pit_session_ends_total",
-            "Streams ended; CLOSED is the client's own end.",
-            ("reason",),
+            catalogue.SESSION_ENDS,
             [("CLOSED",), *((each,) for each in ends)],
         ).counts
         self._refusals = Counts(
             registry,
-            "pit_rejections_total",
-            "Commands the gateway refused by itself, by reason.",
-            ("reason",),
+            catalogue.REJECTIONS,
             [(each,) for each in REFUSALS],
         ).counts
         self._limited = Counts(
             registry,
-            "pit_rate_limited_total",
-            "Requests beyond their caller's rate.",
-            ("scope",),
+            catalogue.RATE_LIMITED,
             [(scope,) for scope in scopes],
         ).counts
-        self._slow_readers = Counts(
-            registry, "pit_slow_readers_total", "Times a reader's queue overflowed, or it was cut."
-        ).counts
-        self._resets = Counts(
-            registry, "pit_history_resets_total", "Shards whose history went back."
-        ).counts
-        self._longest_queue = Gauge(
-            "pit_session_queue_events",
-            "Events that wait in the longest queue of a session.",
-            registry=registry,
-        )
+        self._slow_readers = Counts(registry, catalogue.SLOW_READERS).counts
+        self._resets = Counts(registry, catalogue.HISTORY_RESETS).counts
+        self._longest_queue = gauge(registry, catalogue.LONGEST_QUEUE)
 
     def _count_messages(self, registry: CollectorRegistry) -> None:
         self._messages = Counts(
             registry,
-            "pit_messages_total",
-            "Messages sent to seats.",
-            ("transport",),
+            catalogue.MESSAGES,
             [(TRANSPORT,)],
         ).counts
-        self._events_per_message = Histogram(
-            registry, "pit_events_per_message", "Items in one message to a seat.", AMOUNTS
-        ).spread
+        self._events_per_message = Histogram(registry, catalogue.EVENTS_PER_MESSAGE, AMOUNTS).spread
         stages = Histogram(
             registry,
-            "pit_stage_seconds",
-            "Time in one stage of a command's way, observed once a batch.",
-            labels=("stage",),
+            catalogue.STAGES,
             known=[("ingress",), ("deliver",)],
         ).spreads
         self._ingress, self._deliver = stages["ingress",], stages["deliver",]
-        self._trade_seconds = Histogram(
-            registry,
-            "pit_trade_seconds",
-            "From receiving the offer that completes a trade until its event is sent.",
-        ).spread
-        self.loop_lag = Histogram(
-            registry, "pit_loop_lag_seconds", "How late the event loop is."
-        ).spread
+        self._trade_seconds = Histogram(registry, catalogue.TRADE_SECONDS).spread
+        self.loop_lag = Histogram(registry, catalogue.LOOP_LAG).spread
 
     def _count_calls(self, registry: CollectorRegistry, methods: Sequence[Method]) -> None:
-        self._started = Counts(
-            registry, "pit_grpc_server_started_total", "Calls begun.", METHOD, methods
-        ).counts
+        self._started = Counts(registry, catalogue.CALLS_STARTED, methods).counts
         self._handled = Counts(
             registry,
-            "pit_grpc_server_handled_total",
-            "Calls ended, by status.",
-            (*METHOD, "grpc_code"),
+            catalogue.CALLS_HANDLED,
             [(*method, code) for method in methods for code in CODES],
         ).counts
         self._handling = Histogram(
             registry,
-            "pit_grpc_server_handling_seconds",
-            "From begin to end of a unary call.",
-            labels=METHOD,
+            catalogue.CALL_SECONDS,
             known=[method for method in methods if method[0] == "unary"],
         ).spreads
 

@@ -9,17 +9,12 @@ may see a histogram's sum one observation ahead of its buckets, never a torn num
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector, CollectorRegistry
 
-SECONDS: Final = (
-    *(0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.035, 0.05),
-    *(0.075, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 5.0),
-)
-"""Upper edges of everything that takes time; the goals for trades lie on edges."""
-AMOUNTS: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
+from services.metrics.catalogue import SECONDS, Figure
 
 Labels = tuple[str, ...]
 
@@ -34,17 +29,13 @@ class Counts(Collector):
     def __init__(
         self,
         registry: CollectorRegistry,
-        name: str,
-        help_text: str,
-        labels: Labels = (),
+        figure: Figure,
         known: Iterable[Labels] = ((),),
         labels_of: Callable[[Any], Labels | None] = lambda key: key,
         counts: defaultdict[Any, int] | None = None,
     ) -> None:
         self.counts: defaultdict[Any, int] = defaultdict(int) if counts is None else counts
-        self._name = name
-        self._help = help_text
-        self._labels = labels
+        self._figure = figure
         self._known = tuple(known)
         self._labels_of = labels_of
         registry.register(self)
@@ -55,7 +46,8 @@ class Counts(Collector):
             labels = self._labels_of(key)
             if labels is not None:
                 totals[labels] = totals.get(labels, 0) + count
-        family = CounterMetricFamily(self._name, self._help, labels=self._labels)
+        figure = self._figure
+        family = CounterMetricFamily(figure.name, figure.text, labels=figure.labels)
         for labels, total in totals.items():
             family.add_metric(labels, total)
         yield family
@@ -91,16 +83,12 @@ class Histogram(Collector):
     def __init__(
         self,
         registry: CollectorRegistry,
-        name: str,
-        help_text: str,
+        figure: Figure,
         edges: Sequence[float] = SECONDS,
-        labels: Labels = (),
         known: Iterable[Labels] = ((),),
     ) -> None:
         self.spreads: Mapping[Labels, Spread] = {each: Spread(edges) for each in known}
-        self._name = name
-        self._help = help_text
-        self._labels = labels
+        self._figure = figure
         registry.register(self)
 
     @property
@@ -108,7 +96,8 @@ class Histogram(Collector):
         return self.spreads[()]
 
     def collect(self) -> Iterator[HistogramMetricFamily]:
-        family = HistogramMetricFamily(self._name, self._help, labels=self._labels)
+        figure = self._figure
+        family = HistogramMetricFamily(figure.name, figure.text, labels=figure.labels)
         for labels, spread in self.spreads.items():
             buckets, total = spread.buckets()
             family.add_metric(labels, buckets, total)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from itertools import chain
 from typing import Any, Final, get_args
 
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry
 
 from engine.cards import LOT_MAX
 from engine.commands import Command, RequestCommand, SeatCommand
@@ -16,7 +16,9 @@ from engine.shown import Phase
 from engine.table import Table
 from services.log.port import DeadLetter
 from services.log.schema import REASONS
-from services.metrics.lean import AMOUNTS, Counts, Histogram
+from services.metrics import catalogue
+from services.metrics.catalogue import AMOUNTS, Figure, gauge
+from services.metrics.lean import Counts, Histogram
 from services.metrics.process import Exposed
 from services.metrics.store import StoreFigures
 from services.settings import Settings
@@ -60,112 +62,73 @@ class MatcherMetrics:
         StoreFigures(self.registry, settings.redis_url, self._shards, lambda: 0 in owned)
         self._exposed.serve(settings)
 
-    # ---------------------------------------------------------------- the catalogue
+    # ---------------------------------------------------------------- what is told
 
     def _count_commands(self, registry: CollectorRegistry) -> None:
         self._answers = Counts(
             registry,
-            "pit_commands_total",
-            "Commands decided, by kind and outcome.",
-            ("command", "outcome"),
+            catalogue.COMMANDS,
             [(kind.__name__, outcome) for kind in COMMANDS for outcome in ("accepted", "refused")],
             lambda key: (key[0].__name__, "refused" if key[1] else "accepted"),
         ).counts
         Counts(
             registry,
-            "pit_rejections_total",
-            "Commands the rules or the table's state did not allow, by reason.",
-            ("reason",),
+            catalogue.REJECTIONS,
             [(each.name,) for each in Rejection],
             lambda key: (Rejection(key[1]).name,) if key[1] else None,
             self._answers,
         )
         self._dead_letters = Counts(
             registry,
-            "pit_dead_letters_total",
-            "Commands set aside because they could not be read or decided.",
-            ("reason",),
+            catalogue.DEAD_LETTERS,
             [(reason,) for reason in DEAD_REASONS],
         ).counts
 
     def _count_events(self, registry: CollectorRegistry) -> None:
         self._items = Counts(
             registry,
-            "pit_events_total",
-            "Events written to the log, by kind.",
-            ("event",),
+            catalogue.EVENTS,
             [(kind.__name__,) for kind in get_args(Event)],
             lambda kind: (kind.__name__,) if kind in EVENTS else None,
         ).counts
         self._trades = Counts(
             registry,
-            "pit_trades_total",
-            "Trades, by the number of cards each side gave.",
-            ("size",),
+            catalogue.TRADES,
             [(str(size),) for size in range(1, LOT_MAX + 1)],
             lambda size: (str(size),),
         ).counts
 
     def _time(self, registry: CollectorRegistry) -> None:
-        self._turn_seconds = Histogram(
-            registry, "pit_turn_seconds", "Length of one turn of one shard."
-        ).spread
-        self._turn_commands = Histogram(
-            registry, "pit_turn_commands", "Commands decided in one turn of one shard.", AMOUNTS
-        ).spread
+        self._turn_seconds = Histogram(registry, catalogue.TURN_SECONDS).spread
+        self._turn_commands = Histogram(registry, catalogue.TURN_COMMANDS, AMOUNTS).spread
         stages = Histogram(
             registry,
-            "pit_stage_seconds",
-            "Time in one stage of a command's way, observed once a turn.",
-            labels=("stage",),
+            catalogue.STAGES,
             known=[("queue",), ("decide",), ("commit",)],
         ).spreads
         self._queued, self._decide = stages["queue",], stages["decide",]
         self._commit = stages["commit",]
-        self._snapshot = Histogram(
-            registry, "pit_snapshot_seconds", "Writing one shard's snapshot."
-        ).spread
-        self._recovery = Histogram(
-            registry, "pit_recovery_seconds", "From acquiring a shard until it can play."
-        ).spread
+        self._snapshot = Histogram(registry, catalogue.SNAPSHOT_SECONDS).spread
+        self._recovery = Histogram(registry, catalogue.RECOVERY_SECONDS).spread
 
     def _count_ownership(self, registry: CollectorRegistry) -> None:
-        self._takeovers = Counts(
-            registry,
-            "pit_shard_takeovers_total",
-            "Shards taken whose owner had not handed them over.",
-        ).counts
-        self._fenced = Counts(
-            registry, "pit_fenced_total", "Shards lost because another owner was found there."
-        ).counts
-        self._broken = Counts(
-            registry,
-            "pit_invariant_breaks_total",
-            "Tables found to be what no table can be, each time they are about to be stored.",
-        ).counts
+        self._takeovers = Counts(registry, catalogue.TAKEOVERS).counts
+        self._fenced = Counts(registry, catalogue.FENCED).counts
+        self._broken = Counts(registry, catalogue.INVARIANT_BREAKS).counts
 
     def _show_state(self, registry: CollectorRegistry, shards: int) -> None:
-        def by_shard(name: str, text: str) -> list[Any]:
-            gauge = Gauge(name, text, ("shard",), registry=registry)
-            return [gauge.labels(f"{number:02d}") for number in range(shards)]
+        def by_shard(figure: Figure) -> list[Any]:
+            told = gauge(registry, figure)
+            return [told.labels(f"{number:02d}") for number in range(shards)]
 
-        self._owned = by_shard("pit_shard_owned", "1 where this matcher owns the shard.")
-        self._lag_entries = by_shard(
-            "pit_shard_lag_entries", "Entries read and not yet decided; more may wait unread."
-        )
-        self._lag_seconds = by_shard(
-            "pit_shard_lag_seconds",
-            "Longest wait of a command before its turn, since the figure was last renewed.",
-        )
+        self._owned = by_shard(catalogue.OWNED)
+        self._lag_entries = by_shard(catalogue.LAG_ENTRIES)
+        self._lag_seconds = by_shard(catalogue.LAG_SECONDS)
         self._longest_s = [0.0] * shards
-        tables = Gauge("pit_tables", "Tables held, by phase.", ("phase",), registry=registry)
+        tables = gauge(registry, catalogue.TABLES)
         self._tables = {phase: tables.labels(phase.name) for phase in Phase if phase}
-        self._stopped = Gauge(
-            "pit_tables_stopped",
-            "Tables on which nothing is decided any more: damaged, or a fault of ours.",
-            registry=registry,
-        )
-        self._open_offers = Gauge("pit_open_offers", "Offers open now.", registry=registry)
+        self._stopped = gauge(registry, catalogue.TABLES_STOPPED)
+        self._open_offers = gauge(registry, catalogue.OPEN_OFFERS)
 
     # ---------------------------------------------------------------- what is observed
 
@@ -231,7 +194,7 @@ class MatcherMetrics:
             phases[Phase(table.phase)] += 1
             if table.phase == Phase.OPEN:
                 offers += sum(seat.offer_size > 0 for seat in table.seats)
-        for phase, gauge in self._tables.items():
-            gauge.set(phases[phase])
+        for phase, held in self._tables.items():
+            held.set(phases[phase])
         self._open_offers.set(offers)
         self._stopped.set(stopped)

@@ -12,12 +12,13 @@ from typing import Any, Final
 import structlog
 from prometheus_client import (
     CollectorRegistry,
-    Gauge,
     ProcessCollector,
     disable_created_metrics,
     start_http_server,
 )
 
+from services.metrics import catalogue
+from services.metrics.catalogue import gauge
 from services.metrics.lean import Histogram, Spread
 from services.settings import Settings, SettingsProblem
 
@@ -32,16 +33,9 @@ class Exposed:
     def __init__(self) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
-        build = Gauge(
-            "pit_build_info",
-            "Always 1; its labels say which program runs.",
-            ("version", "python"),
-            registry=self.registry,
-        )
+        build = gauge(self.registry, catalogue.BUILD)
         build.labels(_version(), platform.python_version()).set(1)
-        pauses = Histogram(
-            self.registry, "pit_gc_pause_seconds", "Pauses of Python's garbage collector."
-        )
+        pauses = Histogram(self.registry, catalogue.GC_PAUSES)
         self._pauses = _CollectorPauses(pauses.spread)
 
     def serve(self, settings: Settings) -> None:

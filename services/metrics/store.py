@@ -5,7 +5,6 @@ They are asked for on a connection and a thread of the scrape's own, so no turn 
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector, CollectorRegistry
@@ -14,33 +13,8 @@ from services.log import keys
 from services.log.connection import SyncConnection
 from services.log.port import LogError
 from services.log.store import server_info
-
-GAUGES: Final[dict[str, tuple[str, str]]] = {
-    "pit_redis_uptime_seconds": ("uptime_in_seconds", "Since the server's start."),
-    "pit_redis_connected_clients": ("connected_clients", "Connections of clients."),
-    "pit_redis_blocked_clients": ("blocked_clients", "Clients that wait for something."),
-    "pit_redis_memory_used_bytes": ("used_memory", "Memory in use."),
-    "pit_redis_memory_max_bytes": ("maxmemory", "Memory allowed; 0 for no bound."),
-    "pit_redis_memory_rss_bytes": ("used_memory_rss", "Memory held of the system."),
-    "pit_redis_commands_per_second": ("instantaneous_ops_per_sec", "Commands a second, just now."),
-    "pit_redis_connected_replicas": ("connected_slaves", "Replicas connected."),
-    "pit_redis_append_only_bytes": ("aof_current_size", "Size of the append-only file."),
-}
-COUNTERS: Final[dict[str, tuple[str, str]]] = {
-    "pit_redis_commands_total": ("total_commands_processed", "Commands processed."),
-    "pit_redis_evicted_keys_total": ("evicted_keys", "Keys evicted; must stay 0."),
-    "pit_redis_rejected_connections_total": ("rejected_connections", "Connections refused."),
-    "pit_redis_append_delayed_syncs_total": ("aof_delayed_fsync", "Syncs to disk that were late."),
-    "pit_redis_input_bytes_total": ("total_net_input_bytes", "Bytes received."),
-    "pit_redis_output_bytes_total": ("total_net_output_bytes", "Bytes sent."),
-}
-GOOD: Final[dict[str, tuple[str, str, str]]] = {
-    "pit_redis_append_only_enabled": ("aof_enabled", "1", "Whether the log goes to disk."),
-    "pit_redis_append_write_good": ("aof_last_write_status", "ok", "Whether the last write went."),
-    "pit_redis_snapshot_good": ("rdb_last_bgsave_status", "ok", "Whether the last dump went."),
-    "pit_redis_primary": ("role", "master", "Whether the server takes writes."),
-}
-"""Words of INFO that become 1 where they are as they should be."""
+from services.metrics import catalogue
+from services.metrics.catalogue import Figure
 
 
 class StoreFigures(Collector):
@@ -61,7 +35,7 @@ class StoreFigures(Collector):
     def collect(self) -> Iterator[Metric]:
         if not self._elected():
             return
-        up = GaugeMetricFamily("pit_redis_up", "Whether the server answers.")
+        up = _family(catalogue.STORE_UP)
         try:
             server = SyncConnection(self._url)
             try:
@@ -77,18 +51,12 @@ class StoreFigures(Collector):
             return
         up.add_metric((), 1)
         yield up
-        yield GaugeMetricFamily(
-            "pit_redis_answer_seconds", "How long the server took to answer INFO.", value=took_s
-        )
+        yield _told(_family(catalogue.STORE_ANSWER), took_s)
         yield lengths
         yield from families(info)
 
     def _lengths(self, server: SyncConnection) -> Metric:
-        family = GaugeMetricFamily(
-            "pit_stream_length",
-            "Entries in a stream; dead: set-aside commands.",
-            labels=("shard", "stream"),
-        )
+        family = _family(catalogue.STREAM_LENGTH)
         for shard in range(self._shards):
             for name, key in (
                 ("in", keys.in_stream(shard)),
@@ -101,12 +69,21 @@ class StoreFigures(Collector):
 
 def families(info: dict[str, str]) -> Iterator[Metric]:
     """What INFO says, as far as this server says it."""
-    for name, (field, text) in GAUGES.items():
+    for field, figure in catalogue.STORE_GAUGES.items():
         if field in info:
-            yield GaugeMetricFamily(name, text, value=float(info[field]))
-    for name, (field, text) in COUNTERS.items():
+            yield _told(_family(figure), float(info[field]))
+    for field, figure in catalogue.STORE_COUNTERS.items():
         if field in info:
-            yield CounterMetricFamily(name, text, value=float(info[field]))
-    for name, (field, good, text) in GOOD.items():
+            yield _told(CounterMetricFamily(figure.name, figure.text), float(info[field]))
+    for field, (good, figure) in catalogue.STORE_GOOD.items():
         if field in info:
-            yield GaugeMetricFamily(name, text, value=float(info[field] == good))
+            yield _told(_family(figure), float(info[field] == good))
+
+
+def _family(figure: Figure) -> GaugeMetricFamily:
+    return GaugeMetricFamily(figure.name, figure.text, labels=figure.labels)
+
+
+def _told(family: GaugeMetricFamily | CounterMetricFamily, number: float) -> Metric:
+    family.add_metric((), number)
+    return family

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from deploy.grafana.build import FILE, UID, built
+from services.metrics import catalogue
+from services.metrics.catalogue import Figure
 from support.fresh_metrics import FOLDER
 from support.panels import Query, figures, panels, queries, ranged
 from support.require import need
@@ -95,6 +97,21 @@ def test_panels_show_what_somebody_tells() -> None:
     foreign = {name for name in asked - own if not name.startswith(("pit_redis_", "process_"))}
     # Of the store, told only while one is there to be asked: tests/deploy/test_live.py looks.
     assert foreign == {"up", "pit_stream_length"}
+
+
+def test_every_figure_of_the_exchange_is_in_the_catalogue_and_the_store_s_are_shown() -> None:
+    known = {each.name for each in declarations()}
+    told = {name for name in declared() if not name.startswith("pit:")}
+    assert {re.sub(r"_(bucket|sum|count)$", "", name) for name in told} <= known
+    asked = {name for query in queries() for name in figures(query.expression)}
+    assert {name for name in asked if name.startswith("pit_redis_")} <= known
+
+
+def declarations() -> list[Figure]:
+    found = [each for each in vars(catalogue).values() if isinstance(each, Figure)]
+    by_field = (catalogue.STORE_GAUGES, catalogue.STORE_COUNTERS)
+    found += [figure for each in by_field for figure in each.values()]
+    return found + [figure for _, figure in catalogue.STORE_GOOD.values()]
 
 
 def test_no_query_answers_where_there_is_nothing() -> None:
