@@ -12,7 +12,7 @@ secret() {
     od -An -N32 -tx1 /dev/urandom | tr -d ' \n'
 }
 {
-    for user in ADMIN SETUP BACKUP MATCHER GATEWAY ARCHIVER; do
+    for user in ADMIN SETUP BACKUP MATCHER GATEWAY OPERATOR ARCHIVER; do
         echo "STORE_PASSWORD_$user=$(secret)"
     done
     echo "PIT_TOKEN_KEYS=k1:$(secret)"

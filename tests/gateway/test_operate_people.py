@@ -156,8 +156,12 @@ async def test_an_operator_looks_at_the_lobby_but_holds_no_seat(system: Operated
         connection = inspector.channels.lease()
         stub = lobby_pb2_grpc.LobbyServiceStub(connection.channel)
         metadata = (("authorization", f"Bearer {system.token}"),)
-        listed = await stub.ListTables(lobby_pb2.ListTablesRequest(), metadata=metadata)
-        assert table in {line.name for line in listed.tables}
+
+        async def is_listed() -> bool:
+            listed = await stub.ListTables(lobby_pb2.ListTablesRequest(), metadata=metadata)
+            return table in {line.name for line in listed.tables}
+
+        assert await eventually(is_listed)
         for method, request in (
             (stub.JoinTable, lobby_pb2.JoinTableRequest(table=table)),
             (stub.QuickJoin, lobby_pb2.QuickJoinRequest()),
