@@ -70,6 +70,8 @@ class Ledger:
         """Seats of a round of sudden death."""
         self.frozen_at_ms = 0
         self.ended = False
+        self.closing = False
+        """Whether an operator has broken the game off: the next event says who and why."""
         self.cut_short = False
         """Whether a round was void before its time: only the game's end explains that."""
 
@@ -84,6 +86,9 @@ class Ledger:
         if self.rules is None and not isinstance(event, events.TableOpened):
             yield self._finding("order", "comes before the table was opened")
             return
+        if self.closing and not isinstance(event, events.TableClosed):
+            self.closing = False
+            yield self._finding("order", "an operator closes the table, which does not close")
         if self.cut_short:
             self.cut_short = False
             if not isinstance(event, events.GameEnded) or event.end not in _BREAKS_OFF:
@@ -117,7 +122,10 @@ class Ledger:
     def _left(self, event: events.SeatLeft) -> Iterator[Finding]:
         if self.round == 0:
             self.nonces.pop(event.seat, None)  # who leaves before the first deal takes it along
-        yield from ()
+        if event.operator and not (event.removed and event.reason):
+            yield self._finding("order", "a seat is freed by an operator without a reason")
+        if event.reason and not event.operator:
+            yield self._finding("order", "a reason for leaving is told, and by nobody")
 
     def _committed(self, event: events.Committed) -> Iterator[Finding]:
         self.tied = event.tied
@@ -332,7 +340,7 @@ class Ledger:
             for place, score in zip(event.places, self.scores, strict=True)
         ):
             yield self._finding("score", "the winner has not reached the target")
-        self.ended = True
+        self.ended, self.closing = True, event.end == End.CLOSED
         yield from self._places_differ(event.places)
 
     def _places_differ(self, places: tuple[int, ...]) -> Iterator[Finding]:
@@ -373,6 +381,8 @@ class Ledger:
         if event.frozen_ms != stood_ms:
             said = f"{event.frozen_ms} ms"
             yield self._finding("order", f"time stood still for {said}, should be {stood_ms}")
+        if not event.operator:
+            yield self._finding("order", "time goes on by nobody's word")
         self.frozen_at_ms = 0
         self.opens_at_ms += stood_ms
         self.round_ends_at_ms += stood_ms
@@ -386,7 +396,15 @@ class Ledger:
             yield self._finding("order", "a frozen table closes by itself")
         if bool(event.operator) != bool(event.reason):
             yield self._finding("order", "the table is closed without a reason, or by nobody")
-        self.frozen_at_ms = 0
+        if not event.operator and (not self.ended or self.closing):
+            yield self._finding("order", "the table closes by itself though its game goes on")
+        self.frozen_at_ms, self.closing = 0, False
+
+    def _announced(self, event: events.Announced) -> Iterator[Finding]:
+        if not event.operator or not event.text:
+            yield self._finding("order", "nobody announces something, or somebody nothing")
+        if len(event.parameters) % 2:
+            yield self._finding("order", "an announcement has a parameter without its value")
 
     def _book(self, seat: int, delta: int) -> None:
         if 0 <= seat < len(self.scores):
@@ -431,5 +449,6 @@ _BOOKINGS: Final[dict[type, Callable[[Ledger, Any], Iterator[Finding]]]] = {
     events.Frozen: Ledger._frozen,
     events.Thawed: Ledger._thawed,
     events.TableClosed: Ledger._closed,
+    events.Announced: Ledger._announced,
 }
 """The others move no card and no point: the engine's own replay covers them."""

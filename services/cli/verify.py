@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from engine.shown import Phase
 from services.archive.audit import Verdict, audit
 from services.archive.directory import DirectoryArchive
 from services.archive.exported import game_of
@@ -83,6 +84,7 @@ def _show(verdict: Verdict, as_json: bool) -> None:
             "events": verdict.events,
             "finished": verdict.finished,
             "sealed": verdict.sealed,
+            "closed": verdict.table.phase == Phase.CLOSED,
             "findings": findings,
         }
         print(json.dumps(fields))
@@ -96,6 +98,8 @@ def _show(verdict: Verdict, as_json: bool) -> None:
 
 
 def _seal(verdict: Verdict) -> str:
+    if verdict.sealed and verdict.table.phase != Phase.CLOSED:
+        return "signed by the archive; the table is not closed, so more may follow."
     if verdict.sealed:
         return "signed by the archive."
     if verdict.finished:

@@ -13,10 +13,11 @@ from engine.cards import ONE, count
 from engine.events import Event, Note, Record
 from engine.rules import PRESETS
 from engine.shown import Phase
+from services.archive import frames
 from services.archive.audit import Verdict, audit
 from services.archive.directory import DirectoryArchive
 from services.archive.frames import Head, Kept, Seal
-from services.archive.ledger import Ledger
+from services.archive.ledger import Finding, Ledger
 from services.archive.source import Game, find
 from services.log.codec import pack_record, unpack_record
 from support.archiving import KEY, Archiving, written
@@ -83,10 +84,10 @@ def put(root: Path, content: bytes) -> Verdict:
 
 def forge(archiving: Archiving, change: Callable[[Items], bool]) -> bytes:
     """The game with `change` made to the first record where it takes effect; checksums fresh."""
-    frames = archiving.kept()
-    head = next(frame for frame in frames if isinstance(frame, Head))
-    seal = next(frame for frame in frames if isinstance(frame, Seal))
-    records = [frame for frame in frames if isinstance(frame, Kept)]
+    kept_frames = archiving.kept()
+    head = next(frame for frame in kept_frames if isinstance(frame, Head))
+    seal = next(frame for frame in kept_frames if isinstance(frame, Seal))
+    records = [frame for frame in kept_frames if isinstance(frame, Kept)]
     seq = 1
     changed = False
     for place, kept in enumerate(records):
@@ -252,13 +253,11 @@ def test_a_forgery_that_replays_is_still_refused_by_its_seal(
 
 
 def test_a_finished_game_without_its_seal_is_refused(archiving: Archiving, tmp_path: Path) -> None:
-    frames = archiving.kept()
-    head = next(frame for frame in frames if isinstance(frame, Head))
-    records = [frame for frame in frames if isinstance(frame, Kept)]
+    kept_frames = archiving.kept()
+    head = next(frame for frame in kept_frames if isinstance(frame, Head))
+    records = [frame for frame in kept_frames if isinstance(frame, Kept)]
     content = written(head, records)
-    from services.archive import frames as packing
-
-    bare = b"".join(packing.pack(frame) for frame in (head, *records))
+    bare = b"".join(frames.pack(frame) for frame in (head, *records))
     assert bare == content[: len(bare)]
     verdict = put(tmp_path, bare)
     assert [finding.kind for finding in verdict.findings] == ["seal"]
@@ -283,7 +282,7 @@ def test_a_game_under_another_name_is_refused(archiving: Archiving, tmp_path: Pa
 # ------------------------------------------------------------------ a dispute
 
 
-def disputed() -> WholeGame:
+def disputed(*, closed: bool = True) -> WholeGame:
     """A game with all that an operator may do in it, corrected once more when it is over."""
     game = WholeGame("blitz", 4, seed=5).trading()
     game.operate(commands.VoidRound, round=1)
@@ -303,6 +302,10 @@ def disputed() -> WholeGame:
         game.next_round()
         game.collect(2, game.table.suits[0])
     game.adjust(3, 250)
+    game.operate(commands.Announce, key="over", parameters=("place", "1"), text="well played")
+    game.operate(commands.RemoveSeat, seat=2)
+    if closed:
+        game.operate(commands.CloseTable)
     return game
 
 
@@ -343,11 +346,105 @@ def test_a_dispute_is_proven_with_all_its_corrections() -> None:
         (events.RoundVoid, {"reason": ""}, "voided without a reason"),
         (events.RoundVoid, {"totals": (5, 0, 0, 0), "deltas": (5, 0, 0, 0)}, "should be"),
         (events.Frozen, {"operator": ""}, "by nobody"),
+        (events.Frozen, {"reason": ""}, "without a reason"),
         (events.Thawed, {"frozen_ms": 59_999}, "time stood still for"),
+        (events.Thawed, {"operator": ""}, "by nobody's word"),
+        (events.SeatLeft, {"operator": ""}, "by nobody"),
+        (events.SeatLeft, {"reason": ""}, "without a reason"),
+        (events.SeatLeft, {"removed": False}, "freed by an operator"),
+        (events.TableClosed, {"operator": ""}, "closed without a reason, or by nobody"),
+        (events.TableClosed, {"reason": ""}, "closed without a reason, or by nobody"),
+        (events.Announced, {"operator": ""}, "nobody announces"),
+        (events.Announced, {"text": ""}, "somebody nothing"),
+        (events.Announced, {"parameters": ("place",)}, "without its value"),
     ],
 )
 def test_a_forged_dispute_is_found(kind: type, changed: dict[str, Any], says: str) -> None:
     assert any(says in text for text in forged_at(kind, **changed))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        events.ScoreAdjusted, events.RoundVoid, events.Frozen, events.Thawed, events.SeatLeft,
+        events.TableClosed, events.Announced,
+    ],
+)  # fmt: skip
+def test_another_operators_name_is_refused_by_the_seal(tmp_path: Path, kind: type) -> None:
+    """It contradicts nothing in the game: only the signature knows who it was."""
+    world = Archiving(tmp_path / "good")
+    world.write(disputed())
+    world.copy()
+    assert world.verdict(live=False).findings == ()
+
+    def blame_another(items: Items) -> bool:
+        for place, item in enumerate(items):
+            if isinstance(item, kind) and getattr(item, "operator", ""):
+                items[place] = replace(item, operator="bob")
+                return True
+        return False
+
+    (tmp_path / "forged").mkdir()
+    verdict = put(tmp_path / "forged", forge(world, blame_another))
+    assert {finding.kind for finding in verdict.findings} == {"seal"}
+    world.archive.close()
+
+
+CLOSED_EARLY = "the table closes by itself though its game goes on"
+
+
+def test_a_game_that_an_operator_broke_off_says_by_whom() -> None:
+    game = WholeGame("blitz", 3).trading()
+    game.operate(commands.CloseTable)
+    now_ms, record = game.records[-1]
+    closed = next(item for item in record.items if isinstance(item, events.TableClosed))
+    for forged, says in (
+        (replace(closed, operator="", reason=""), CLOSED_EARLY),
+        (events.Announced("k", (), "nothing", "ann", now_ms), "which does not close"),
+    ):
+        items = tuple(forged if item is closed else item for item in record.items)
+        game.records[-1] = now_ms, Record(GAME, record.first_seq, items)
+        assert says in [finding.text.partition(", ")[2] or finding.text for finding in found(game)]
+
+
+def found(game: WholeGame) -> tuple[Finding, ...]:
+    return audit(in_memory(game)).findings
+
+
+@pytest.mark.parametrize(
+    ("kind", "earlier_ms", "says"),
+    [
+        (events.ExchangeOpened, 1, "the exchange opens before its time"),
+        (events.OfferEnded, 1, "the offer runs out before its time"),
+    ],
+)
+def test_what_remained_when_time_stood_still_must_still_pass(
+    kind: type, earlier_ms: int, says: str
+) -> None:
+    """Two freezes: one in the sorting pause, one while an offer with a limit is open."""
+    game = WholeGame("basic", 3).dealt()
+    game.wait(10_000)
+    game.freeze()
+    game.wait(100_000)
+    game.unfreeze()
+    game.opened()
+    game.offer(0, game.hand(0) & -game.hand(0), limit_ms=3_000)
+    game.freeze()
+    game.wait(60_000)
+    game.unfreeze()
+    game.wait(3_000)
+    assert found(game) == ()
+    place, (now_ms, record) = next(
+        (place, entry)
+        for place, entry in enumerate(game.records)
+        if any(isinstance(item, kind) for item in entry[1].items)
+    )
+    items = tuple(
+        replace(item, at_ms=item.at_ms - earlier_ms) if isinstance(item, kind) else item
+        for item in record.items
+    )
+    game.records[place] = now_ms - earlier_ms, Record(GAME, record.first_seq, items)
+    assert says in [finding.text for finding in found(game)]
 
 
 def test_nothing_happens_while_time_stands_still() -> None:
@@ -376,22 +473,16 @@ def test_a_game_broken_off_in_mid_round_is_a_good_one() -> None:
 
 
 def test_a_correction_after_the_end_needs_the_seal_too(tmp_path: Path) -> None:
-    world = Archiving(tmp_path)
-    world.write(disputed())
+    world = Archiving(tmp_path / "good")
+    world.write(disputed(closed=False))
     world.copy()
     assert world.verdict(live=False).findings == ()
     assert world.verdict(live=False).sealed
-    frames = world.kept()
-    assert isinstance(frames[-1], Seal)
-    content = world.archive.read(GAME)
-    assert content is not None
-    from services.archive import frames as packing
-
-    without = content[: -len(packing.pack(frames[-1]))]
-    forged = tmp_path / "forged"
-    forged.mkdir()
-    (forged / "00").mkdir()
-    verdict = put(forged, without)
+    *others, last_seal = [place for place, one in enumerate(world.kept()) if isinstance(one, Seal)]
+    assert others, "one for the end, one for each correction"
+    bare = [one for place, one in enumerate(world.kept()) if place != last_seal]
+    (tmp_path / "forged").mkdir()
+    verdict = put(tmp_path / "forged", b"".join(map(frames.pack, bare)))
     assert [finding.kind for finding in verdict.findings] == ["seal"]
 
 

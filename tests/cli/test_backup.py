@@ -638,7 +638,7 @@ def test_drill(tmp_path: Path) -> None:
         played_on(exchange, exchange.report()["trades"], 20)
         report = exchange.report()
         assert report["reset_kinds"] == {"HISTORY": seats}
-        assert seats == 12
+        assert seats in {4, 8, 12}, "a table whose game has just ended is left by its bots"
         assert report["undone"] > 0
         assert report["errors"] == 0
         codes = [exchange.end(role) for role in ("bots", "gateway", "matcher", "archiver")]
