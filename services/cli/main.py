@@ -93,6 +93,9 @@ def play(
     table: Annotated[str, typer.Option(help="A table to join; none: one of your own.")] = "",
     seat: Annotated[int | None, typer.Option(min=0, help="A seat there; none: any.")] = None,
     code: Annotated[str, typer.Option(help="Invite code of a private table.")] = "",
+    transfer: Annotated[
+        str, typer.Option(help="Code of a seat of yours, made with t at another device.")
+    ] = "",
     watch: Annotated[str, typer.Option(help="A table to watch, without a seat.")] = "",
     new: Annotated[bool, typer.Option("--new", help="Not back to the seat you kept.")] = False,
     rules: Annotated[
@@ -120,6 +123,7 @@ def play(
         table=table,
         seat=seat,
         code=code,
+        transfer=transfer,
         watch=watch,
         new=new,
         rules=rules,

@@ -83,6 +83,10 @@ class Watching:
         """Log time now: what the deadlines in the view are to be compared with."""
         return self._stream.log_us(self._tables[table].protocol)
 
+    def connected(self, table: str) -> bool:
+        """Whether it is told just now. While it is not, the stream comes back by itself."""
+        return self._tables[table].protocol.attached
+
     def seat(self, table: str) -> Acts:
         """What may be done at the own seat of this table."""
         found = self._tables[table]

@@ -13,7 +13,8 @@ from services.play.kept import Keeper, keeper
 from services.play.model import Model
 from services.play.player import Player
 from services.play.sitting import OVER, Sitting, sit_down
-from services.play.wish import Impossible, Wish, impossible, switched
+from services.play.watching import Spectator, WatchedTable
+from services.play.wish import Impossible, Wish, impossible, switched, table_name
 
 
 def play(wish: Wish) -> None:
@@ -28,7 +29,11 @@ async def _play(wish: Wish) -> None:
     try:
         with keeper(wish.target, wish.name) as kept:
             async with Exchange([wish.target], keep=kept.save) as exchange:
-                await _sign_in(exchange, kept, wish.name)
+                if not wish.transfer:  # which is a sign-in itself
+                    await _sign_in(exchange, kept, wish.name)
+                if wish.watch:
+                    await _watch(exchange, table_name(wish.watch))
+                    return
                 async with AsyncExitStack() as seats:
                     sitting, seat = await sit_down(exchange, seats, wish)
                     await _at_the_table(sitting, seat, wish, kept.why_not)
@@ -49,6 +54,16 @@ async def _sign_in(exchange: Exchange, kept: Keeper, name: str) -> None:
         else:
             return
     await exchange.sign_in_guest(name)
+
+
+async def _watch(exchange: Exchange, table: str) -> None:
+    async with exchange.watch(table) as watching:
+        seat = WatchedTable(watching, table)
+        model = Model(seat.view)
+        model.say(f"You watch {table}", seat.log_us)
+        await PlayApp(lambda app: Spectator(watching, seat, app, model)).run_async(mouse=False)
+    if model.result.places:
+        print(transcript.ending(model, seat.view))
 
 
 async def _at_the_table(sitting: Sitting, seat: SeatSession, wish: Wish, why_not_kept: str) -> None:

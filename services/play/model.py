@@ -6,7 +6,7 @@ No terminal and no network here: happenings and keys come in, the screen is draw
 from enum import IntEnum
 from typing import Final
 
-from pit.v1 import play_pb2, table_pb2
+from pit.v1 import play_pb2
 
 from engine.cards import NO_CARDS
 from engine.value import value
@@ -20,6 +20,7 @@ from services.client.happenings import (
     Unknown,
     WasReset,
 )
+from services.client.muted import Muted
 from services.client.view import NOBODY, TableView
 from services.play import result, story, words
 from services.play.hand import Choice, answerable, first_choice, plain, still_held
@@ -77,8 +78,7 @@ class Model:
         """Whether the seat can be taken back from who has it now."""
         self.kept = False
         """Whether the person left, but keeps the seat."""
-        self.muted: set[int] = set()
-        """Seats whose phrases are not shown."""
+        self.muted = Muted()
         self._order: list[int] = []
         """Seats with open offers, oldest first."""
         self._aimed = NOBODY
@@ -143,6 +143,19 @@ class Model:
         self.told.append(Line(log_us, text, weight))
         del self.told[:-LINES_KEPT]
 
+    def mute(self, key: str | None, view: TableView) -> None:
+        """Hear no more of the seat that the key names, or hear it again."""
+        seat = int(key) if key is not None and key.isdecimal() else NOBODY
+        if seat not in story.others(view):
+            return
+        who = story.player(view, seat)
+        if self.muted.has(view, seat):
+            self.muted.unmute(seat)
+            self.notice = f"{who} is heard again."
+        else:
+            self.muted.mute(view, seat)
+            self.notice = f"{who} is muted."
+
     def settled(self, outcome: Outcome) -> None:
         """An own command has its outcome."""
         if isinstance(outcome, Rejected):
@@ -155,7 +168,7 @@ class Model:
     def _take_event(self, happened: Happened, view: TableView, log_us: int) -> None:
         event = happened.event
         kind = event.WhichOneof("kind") or ""
-        text = "" if self._is_muted(event) else story.tell(happened, view)
+        text = "" if self.muted.hides(view, happened) else story.tell(happened, view)
         if text:
             self.say(text, log_us, _weight(happened, view.seat))
         given = NO_CARDS
@@ -187,9 +200,6 @@ class Model:
             self.moved_at_us = log_us
         self.choice = still_held(view, self.choice, given)
         self._note_aim(view, log_us)
-
-    def _is_muted(self, event: table_pb2.Event) -> bool:
-        return event.HasField("called") and event.called.seat in self.muted
 
     def _closed(self, *seats: int) -> None:
         self._order = [seat for seat in self._order if seat not in seats]

@@ -109,7 +109,7 @@ def _seat(model: Model, view: TableView, now: Now, index: int, seat: SeatView, a
     name = f"{story.player(view, index)} (you)" if own else _seat_name(view, index, seat)
     line = Text(f"{'▶' if aimed else ' '}{name[:15]:<16}{seat.score:>5} {seat.cards:>4}  ")
     state = _seat_state(view, now, index, seat)
-    if index in model.muted:
+    if model.muted.has(view, index):
         state = f"{state} (muted)".strip()
     line.append(state, LOUD if aimed else "")
     if own:

@@ -57,6 +57,9 @@ class House(Protocol):
     async def take_back(self) -> Seat:
         """The seat anew, after somebody else had it."""
 
+    async def transfer_code(self) -> str:
+        """A code that moves the seat to another device."""
+
     async def new_invite(self) -> str:
         """A new invite code; earlier ones are worth nothing from then on."""
 
@@ -98,6 +101,7 @@ class Player:
             "c": lambda: stage.ask(texts.phrases(), self._say),
             "m": self._ask_mute,
             "i": self._invite,
+            "t": lambda: stage.spawn(self._ask_house(self._transfer())),
             "v": lambda: stage.ask(rules_card(self.view)),
             "question_mark": lambda: stage.ask(texts.help_text(self.view.rules, watching=False)),
             "q": self.leave,
@@ -264,13 +268,7 @@ class Player:
         self._stage.ask(texts.mutes(self.view, self.model.muted), self._mute)
 
     def _mute(self, key: str | None) -> None:
-        seat = int(key) if key is not None and key.isdecimal() else NOBODY
-        if seat not in texts.others(self.view):
-            return
-        self.model.muted ^= {seat}
-        is_muted = seat in self.model.muted
-        who = story.player(self.view, seat)
-        self.model.notice = f"{who} is {'muted' if is_muted else 'heard again'}."
+        self.model.mute(key, self.view)
 
     def _invite(self) -> None:
         view = self.view
@@ -281,7 +279,7 @@ class Player:
 
     def _renew(self, key: str | None) -> None:
         if key == "n":
-            self._stage.spawn(self._new_invite())
+            self._stage.spawn(self._ask_house(self._new_invite()))
 
     def leave(self) -> None:
         """Leave with care: a game in play is asked about."""
@@ -321,11 +319,11 @@ class Player:
             self.model.notice = f"Not done: {error}"
 
     async def _new_invite(self) -> None:
-        await self._ask_house(self._renewed())
-
-    async def _renewed(self) -> None:
         code = await self._house.new_invite()
         self.model.say(f"Others join by: pit play --code {code}", self.seat.log_us)
+
+    async def _transfer(self) -> None:
+        self._stage.ask(texts.transfer(await self._house.transfer_code()))
 
     async def _take_back(self) -> None:
         """The seat again, after a stand-in or another device had it."""

@@ -35,6 +35,9 @@ class Sitting:
     async def leave(self) -> None:
         await self._exchange.leave_table(self.place.table)
 
+    async def transfer_code(self) -> str:
+        return await self._exchange.create_transfer_code(self.place.table)
+
     async def new_invite(self) -> str:
         self.invite_code = await self._exchange.rotate_invite(self.place.table)
         return self.invite_code
@@ -44,6 +47,9 @@ async def sit_down(
     exchange: Exchange, seats: AsyncExitStack, wish: Wish
 ) -> tuple[Sitting, SeatSession]:
     """A seat as wished, and its stream. Raises `Refused`, `Impossible`."""
+    if wish.transfer:
+        moved = Sitting(exchange, seats, await exchange.redeem_transfer_code(wish.transfer))
+        return moved, await moved.take_back()
     if not wish.joins and not wish.opens and (found := await _back(exchange, seats)):
         return found
     sitting = await (_join if wish.joins else _open)(exchange, seats, wish)

@@ -23,6 +23,13 @@ def player(view: TableView, seat: int) -> str:
     return view.seats[seat].display_name or f"Bot {seat}"
 
 
+def others(view: TableView) -> list[int]:
+    """Seats of the other players; for a spectator, of all."""
+    return [
+        seat for seat, shown in enumerate(view.seats) if seat != view.seat and not shown.dropped
+    ]
+
+
 def subject(view: TableView, seat: int, verb: str, own: str) -> str:
     """`You ring` or `Bo rings`."""
     return f"You {own}" if seat == view.seat else f"{player(view, seat)} {verb}"

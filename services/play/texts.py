@@ -5,7 +5,8 @@ from typing import Final
 from pit.v1 import table_pb2
 
 from engine.rules import Rules
-from services.client.view import NOBODY, TableView
+from services.client.muted import Muted
+from services.client.view import TableView
 from services.play import story, words
 
 HELP: Final = """\
@@ -22,7 +23,8 @@ card's place; holding one costs points when somebody else corners.
 {mixing}  SPACE       ring the bell, in the commodity that pays most
   c           say something            m   mute a player's words, or unmute
   r           ready: start, hand sorted, next round
-  i           invite others to your table  v   the rules of this table
+  v           the rules of this table  i   invite others to your own table
+  t           move your seat to another device
   q           leave
 
 {idle}
@@ -35,7 +37,10 @@ HELP_WATCHING: Final = """\
 You watch: every call, every trade's size, the cards shown at a corner. Hands
 stay hidden until then, for you as for the players.
 
-  q   stop watching        any key closes this"""
+  v   the rules of this table
+  m   mute a player's words, or unmute
+  q   stop watching
+                                                        Any key closes this."""
 LEAVE: Final = """\
 Leave the table?
 
@@ -74,11 +79,11 @@ def phrases() -> str:
     return "\n".join(["Say to everybody at the table:", "", *lines, "", "any other key: nothing"])
 
 
-def mutes(view: TableView, muted: set[int]) -> str:
+def mutes(view: TableView, muted: Muted) -> str:
     """The menu of whose words are not shown."""
     lines = [
-        f"  {seat}   {story.player(view, seat)}{'   muted' if seat in muted else ''}"
-        for seat in others(view)
+        f"  {seat}   {story.player(view, seat)}{'   muted' if muted.has(view, seat) else ''}"
+        for seat in story.others(view)
     ]
     head = "Whose words are not to be shown to you? The same key brings them back."
     return "\n".join([head, "", *lines, "", "any other key: nothing changes"])
@@ -90,10 +95,11 @@ def invitation(code: str) -> str:
     return f"{how}  n   a new code; earlier ones are worth nothing then\n\nany other key: nothing"
 
 
-def others(view: TableView) -> list[int]:
-    """Seats of the other players."""
-    return [
-        seat
-        for seat, shown in enumerate(view.seats)
-        if seat not in (view.seat, NOBODY) and not shown.dropped
-    ]
+def transfer(code: str) -> str:
+    """How to go on at another device."""
+    return (
+        "To go on at another device, there:\n\n"
+        f"  pit play --transfer {code}\n\n"
+        "Soon worth nothing, and for you alone: whoever has it is you.\n"
+        "When it is used, this terminal gives the seat up.         Any key closes this."
+    )

@@ -44,6 +44,8 @@ class Wish:
     table: str = ""
     seat: int | None = None
     code: str = ""
+    transfer: str = ""
+    """A code made at another device, whose seat goes on here."""
     watch: str = ""
     """A table to watch, not to play at."""
     new: bool = False
@@ -64,7 +66,7 @@ class Wish:
     @property
     def joins(self) -> bool:
         """Whether a table is named that is there already."""
-        return bool(self.table or self.code)
+        return bool(self.table or self.code or self.transfer)
 
     @property
     def opens(self) -> bool:
@@ -93,7 +95,7 @@ class Wish:
             raise Impossible(
                 "one thing at a time: a new table, one to join, or one to watch",
                 "--rules, --seats, --switch, --wait, --private and --new are for a table of "
-                "your own; --table and --code join one, --watch looks on",
+                "your own; --table, --code and --transfer join one, --watch looks on",
                 "leave out what you do not mean",
             )
 

@@ -142,6 +142,10 @@ class FakeHouse:
         self._ask("take back")
         return self.other
 
+    async def transfer_code(self) -> str:
+        self._ask("transfer code")
+        return "MOVE-CODE"
+
     async def new_invite(self) -> str:
         self._ask("new invite")
         self.invite_code = "NEW-CODE"
