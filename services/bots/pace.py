@@ -51,14 +51,15 @@ class Pace:
         )
 
     def calmer(self, factor: float) -> "Pace":
-        """Slower in everything, the floors included: at a table where nobody hurries."""
+        """Slower in trading, the floors included: at a table where nobody hurries. Nobody likes
+        to wait for the next deal, though."""
         return Pace(
             self.bell_min_s * factor,
             self.bell_median_s * factor,
             self.offer_min_s * factor,
             self.offer_median_s * factor,
             (self.patience_s[0] * factor, self.patience_s[1] * factor),
-            (self.ready_s[0] * factor, self.ready_s[1] * factor),
+            self.ready_s,
         )
 
 

@@ -128,7 +128,9 @@ class PlayApp(App[None]):
 
     def drawn(self, width: int, height: int) -> Any:
         """The screen as it is now."""
-        return draw(self.person.model, self.person.seat.view, self._now(), width, height)
+        now = self._now()
+        self.person.model.age(now.log_us)
+        return draw(self.person.model, self.person.seat.view, now, width, height)
 
     def _now(self) -> Now:
         now_s, model, seat = self._steady_s(), self.person.model, self.person.seat

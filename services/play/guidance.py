@@ -128,6 +128,8 @@ def _answering(model: Model, view: TableView, aimed: int) -> str:
         return f"{who} holds up {cards}. ENTER gives {given} for them, unseen."
     if cards > largest(view, model.choice):
         able = able_to_give(view, model.choice, cards)
+        if view.rules.mixed_lots:
+            return f"{who} holds up {cards}: mark cards of several kinds with →, then ENTER."
         if not able:
             return f"{who} holds up {cards}, more than you have of anything. 1-4 calls your own."
         return f"{who} holds up {cards}: choose {' or '.join(able[:3])}, then ENTER; or call 1-4."
@@ -142,7 +144,7 @@ def _calling(model: Model, view: TableView) -> str:
         these = words.cards(choice.marked, view.deck)
         marked = size(choice.marked)
         more = f", {most} adds {most - marked} {name}" if most > marked else ""
-        return f"Marked: {these}. {marked} calls them{more}."
+        return f"Marked: {these}. {marked} calls just that{more}."
     keys = f"1-{most} calls so many" if most > 1 else "1 calls one"
-    mixing = "  → marks one, for a mixed lot." if view.rules.mixed_lots else ""
-    return f"{keys} of your {name}. ↑↓ chooses another.{mixing}"
+    other = "→ marks one, for a mixed lot." if view.rules.mixed_lots else "↑↓ chooses another."
+    return f"{keys} of your {name}. {other}"

@@ -78,6 +78,8 @@ def hindered(view: TableView) -> str:
 
 def _instead(view: TableView, choice: Choice, cards: int) -> str:
     able = able_to_give(view, choice, cards + size(choice.marked))
+    if view.rules.mixed_lots:
+        return "mark others with →, up to four."
     if able:
         return f"choose {' or '.join(able[:3])} with the arrows."
     most = largest(view, choice)

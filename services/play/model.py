@@ -3,6 +3,7 @@
 No terminal and no network here: happenings and keys come in, the screen is drawn from it.
 """
 
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import Final
 
@@ -28,6 +29,8 @@ from services.play.result import NO_RESULT, Result
 
 LINES_KEPT: Final = 20_000
 """Several whole games."""
+GONE_US: Final = 2_000_000
+NOTICE_US: Final = 8_000_000
 SEEN_AFTER_US: Final = 700_000
 """A person needs about so long to see a change and to hold back a key."""
 RESETS: Final[dict[int, str]] = {
@@ -51,6 +54,15 @@ class Weight(IntEnum):
 
 
 @value
+class Change:
+    """What the own hand gave and got last."""
+
+    at_us: int = 0
+    gave: int = NO_CARDS
+    got: int = NO_CARDS
+
+
+@value
 class Line:
     """A line of the log."""
 
@@ -66,10 +78,11 @@ class Model:
     def __init__(self, view: TableView) -> None:
         self.told: list[Line] = []
         """Everything that was told, oldest first."""
-        self.notice = ""
-        """The answer to the last key, where it needs one."""
+        self._notice = ""
+        self._noticed_at_us = 0
         self.choice: Choice = first_choice(view)
         self.result: Result = NO_RESULT
+        self.changed = Change()
         self.moved_at_us = 0
         """Log time of the last act that counts against idleness."""
         self.end = ""
@@ -85,9 +98,26 @@ class Model:
         self._aimed_size = 0
         self._aim_moved_at_us = -SEEN_AFTER_US
         """When another offer slipped under the finger, of another size than the one before."""
+        self._gone = NOBODY, 0
         self.last_round = ""
         """The round before, in a few words."""
         self.refresh(view)
+
+    @property
+    def notice(self) -> str:
+        """The answer to the last key, where it needs one."""
+        return self._notice
+
+    @notice.setter
+    def notice(self, text: str) -> None:
+        self._notice, self._noticed_at_us = text, 0
+
+    def age(self, log_us: int) -> None:
+        """Let go of what was said some time ago: it need not be true any more."""
+        if self._notice and not self._noticed_at_us:
+            self._noticed_at_us = log_us
+        elif log_us - self._noticed_at_us > NOTICE_US:
+            self.notice = ""
 
     def refresh(self, view: TableView) -> None:
         """Start anew from a snapshot."""
@@ -105,19 +135,14 @@ class Model:
         elif isinstance(happening, WasReset):
             self._was_reset(happening, view, log_us)
 
-    def shown(self, rows: int) -> list[Line]:
-        """The newest lines that fit; of those about others' trades so few that the own ones of
-        the last moments stay."""
-        lines: list[Line] = []
-        others_left = rows // 3
+    def newest(self, others: int) -> Iterator[Line]:
+        """What matters, newest first; of what others did among themselves so many lines, so that
+        the own ones of the last moments stay."""
         for line in reversed(self.told):
-            if len(lines) == rows:
-                break
             if line.weight == Weight.OTHERS:
-                others_left -= 1
-            if line.weight >= Weight.OWN or (line.weight == Weight.OTHERS and others_left >= 0):
-                lines.append(line)
-        return lines[::-1]
+                others -= 1
+            if line.weight >= Weight.OWN or (line.weight == Weight.OTHERS and others >= 0):
+                yield line
 
     def lost(self, error: ClientError, view: TableView) -> None:
         """Nothing more will come from the seat, or not until it is taken back."""
@@ -181,6 +206,8 @@ class Model:
         elif kind == "traded":
             self._closed(event.traded.seat, event.traded.partner)
             given = view.deck.pack(happened.given)
+            if given:
+                self.changed = Change(log_us, given, view.deck.pack(happened.received))
         elif kind == "dealt":
             self._order.clear()
             self.last_round = result.in_short(self.result, view)
@@ -229,9 +256,16 @@ class Model:
     def _note_aim(self, view: TableView, log_us: int) -> None:
         aimed = self.aimed(view)
         size = view.seats[aimed].offer_size if aimed != NOBODY else 0
+        if self._aimed != NOBODY and not size:
+            self._gone = self._aimed, log_us
         if size and self._aimed_size and size != self._aimed_size:
             self._aim_moved_at_us = log_us
         self._aimed, self._aimed_size = aimed, size
+
+    def just_gone(self, log_us: int) -> int:
+        """The seat whose offer was there to be answered until a moment ago, or NOBODY."""
+        seat, at_us = self._gone
+        return seat if log_us - at_us < GONE_US else NOBODY
 
     def slipped(self, log_us: int) -> bool:
         """Whether the offer to answer has changed so lately that the person cannot have seen it.

@@ -16,6 +16,7 @@ RESULT_ROWS: Final = 5
 """A title, the cards shown, and three players at least."""
 ROW_KEYS: Final = "asdfghjk"
 """One key for each commodity in play, beside the arrows."""
+CHANGED_US: Final = 5_000_000
 LOUD, QUIET, OWN, WARNING = "bold", "dim", "bold cyan", "bold yellow"
 
 
@@ -27,7 +28,7 @@ def fit(text: Text, width: int) -> Text:
 
 def board(model: Model, view: TableView, now: Now, width: int) -> list[Text]:
     """Hand and seats side by side; a spectator is shown what the commodities pay."""
-    title, hand = "YOUR HAND", _hand(model, view)
+    title, hand = "YOUR HAND", _hand(model, view, now)
     if view.seat == NOBODY:
         title, hand = "COMMODITIES", _prices(view)
     seats = _seats(model, view, now, width - HAND_WIDTH - 2)
@@ -47,7 +48,7 @@ def _rows(view: TableView) -> int:
 # ---------------------------------------------------------------------- hand
 
 
-def _hand(model: Model, view: TableView) -> list[Text]:
+def _hand(model: Model, view: TableView, now: Now) -> list[Text]:
     """A row for each commodity in play, most valuable first, then Bull and Bear."""
     if view.phase == table_pb2.PHASE_SEATING:
         return [Text("no cards yet", QUIET)]
@@ -57,7 +58,7 @@ def _hand(model: Model, view: TableView) -> list[Text]:
         chosen = lane == model.choice.lane
         row = f"{'▶' if chosen else ' '}{ROW_KEYS[place]} {_priced(view, lane)} {held:>2} "
         style = OWN if chosen else ("" if held else QUIET)
-        rows.append(Text(row + _bar(model, view, lane), style))
+        rows.append(Text(row + _bar(model, view, lane) + _changed(model, now, lane), style))
     for lane, key in ((BULL, "b"), (BEAR, "e")):
         if count(view.hand, lane):
             marked = count(model.choice.marked, lane)
@@ -73,6 +74,15 @@ def _bar(model: Model, view: TableView, lane: int) -> str:
     held, offered = count(view.hand, lane), count(view.offer_lot, lane)
     marked = min(count(model.choice.marked, lane), held - offered)
     return "▣" * marked + "■" * (held - offered - marked) + "□" * offered
+
+
+def _changed(model: Model, now: Now, lane: int) -> str:
+    """What the last trade has done to this row, for as long as that is news."""
+    change = model.changed
+    if now.log_us - change.at_us >= CHANGED_US:
+        return ""
+    more = count(change.got, lane) - count(change.gave, lane)
+    return f" {more:+d}" if more else ""
 
 
 def _animal(model: Model, view: TableView, lane: int) -> str:

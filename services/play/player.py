@@ -193,7 +193,12 @@ class Player:
         view = self.view
         aimed = self.model.aimed(view)
         if aimed == NOBODY:
-            self.model.notice = "No open offer to answer just now. Call one yourself with 1 to 4."
+            gone = self.model.just_gone(self.seat.log_us)
+            late = f"Too late: {story.player(view, gone)}'s offer is gone. "
+            self.model.notice = (
+                f"{'No open offer to answer. ' if gone == NOBODY else late}"
+                "Wait for one, or call with 1 to 4."
+            )
             return
         cards = view.seats[aimed].offer_size
         if self.model.slipped(self.seat.log_us):

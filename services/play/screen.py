@@ -8,6 +8,7 @@ the answer to the last key
 keys
 """
 
+from textwrap import wrap
 from typing import Final
 
 from pit.v1 import table_pb2
@@ -74,12 +75,16 @@ _STYLES: Final = {Weight.OWN: "cyan", Weight.ROUND: "", Weight.NEWS: "yellow"}
 
 
 def _log(model: Model, now: Now, room: int, width: int) -> list[Text]:
-    rows = []
-    for line in model.shown(room):
+    rows: list[Text] = []  # newest first
+    for line in model.newest(others=room // 3):
         style = _STYLES.get(line.weight, QUIET)
         if line.weight > Weight.OTHERS and now.log_us - line.at_us < FRESH_US:
             style = f"bold {style}"
-        rows.append(fit(Text(line.text, style), width))
+        wrapped = wrap(line.text, width, subsequent_indent="    ")
+        rows += [fit(Text(text, style), width) for text in reversed(wrapped)]
+        if len(rows) >= room:
+            break
+    rows = rows[:room][::-1]
     return rows + [fit(Text(), width) for _ in range(room - len(rows))]
 
 

@@ -74,7 +74,9 @@ def _traded(event: table_pb2.Traded, happened: Happened, view: TableView) -> str
     other = second if view.seat == first else first
     gave = words.cards(view.deck.pack(happened.given), view.deck)
     got = words.cards(view.deck.pack(happened.received), view.deck)
-    return f"{player(view, other)} traded {event.size} with you: you gave {gave}, got {got}"
+    if gave == got:
+        return f"{player(view, other)} traded {event.size} with you: {gave} for just the same"
+    return f"{player(view, other)} traded {event.size}: you gave {gave}, got {got}"
 
 
 def _bell_refused(event: table_pb2.BellRefused, _: Happened, view: TableView) -> str:

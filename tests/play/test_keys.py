@@ -162,6 +162,37 @@ async def test_a_lost_race_is_explained() -> None:
     assert played.notice.startswith("Too late: that offer is gone")
 
 
+async def test_an_offer_that_slipped_under_the_finger_is_not_answered_unseen() -> None:
+    played = Played()
+    played.offered(1, 2)
+    played.offered(3, 1)
+    taken = table_pb2.OfferEnded(seat=1, end=table_pb2.OFFER_END_WITHDRAWN)
+    happen(played.model, played.view, offer_ended=taken)
+    await played.press("d", "enter")
+    assert played.acts == []
+    assert played.notice == "Nothing given: ▶ has just moved to Cy's 1. Again?"
+    await played.press("enter")
+    assert played.acts == [("offer", ONE[2], 3, True)]
+
+
+async def test_a_change_of_the_marked_offer_that_could_be_seen_is_no_slip() -> None:
+    played = Played()
+    played.offered(1, 2)
+    played.offered(1, 3)
+    played.seat.log_us += SECOND_US
+    await played.press("d", "enter")
+    assert played.acts == [("offer", 3 * ONE[2], 1, True)]
+
+
+async def test_who_comes_too_late_is_told_whose_offer_is_gone() -> None:
+    played = Played()
+    played.offered(1, 2)
+    taken = table_pb2.Traded(seat=2, partner=1, size=2)
+    happen(played.model, played.view, traded=taken)
+    await played.press("d", "enter")
+    assert played.notice.startswith("Too late: Bo's offer is gone.")
+
+
 # ---------------------------------------------------------------------- the bell
 
 
@@ -190,6 +221,13 @@ async def test_r_is_ready_for_what_comes_next(phase: int, ready_for: int) -> Non
     await played.press("r", "2")
     assert played.acts == [("ready", ready_for)]
     assert played.notice  # trading is not open: said, not sent
+
+
+async def test_r_is_not_needed_where_the_clock_alone_opens() -> None:
+    played = Played(table_pb2.PHASE_SORTING, preset="classic")
+    await played.press("r")
+    assert played.acts == []
+    assert played.notice == "By these rules trading opens by the clock alone."
 
 
 async def test_r_starts_the_own_table() -> None:
@@ -293,6 +331,28 @@ async def test_only_the_owner_invites() -> None:
     played.view.owner = "people/p1"
     await played.press("i")
     assert (played.stage.text, played.notice) == ("", "Only the owner of a table can invite.")
+
+
+async def test_t_shows_a_code_for_another_device() -> None:
+    played = Played()
+    await played.press("t")
+    assert "pit play --transfer MOVE-CODE" in played.stage.text
+
+
+async def test_a_code_that_is_refused_is_explained() -> None:
+    played = Played()
+    played.house.refusal = Refused(StatusCode.UNAVAILABLE, "UNAVAILABLE", "try again")
+    await played.press("t")
+    assert (played.stage.text, played.notice) == (
+        "",
+        "The exchange refused: try again. Nothing changed.",
+    )
+
+
+async def test_v_shows_the_rules() -> None:
+    played = Played()
+    await played.press("v")
+    assert played.stage.text.startswith("Rules       blitz\n")
 
 
 # ---------------------------------------------------------------------- help and leaving

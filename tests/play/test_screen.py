@@ -1,17 +1,23 @@
 """What is shown for a given view: whole screens, and the line that says what one can do."""
 
+from dataclasses import replace
+
 import pytest
 from pit.v1 import play_pb2, table_pb2
 
 from engine.cards import BEAR, BULL, ONE, pack
+from engine.rules import PRESETS
 from services.client.happenings import Effective, Rejected, Started, Undone, Unknown, WasReset
 from services.client.view import TableView
+from services.gateway.convert.rules import rule_set_message
+from services.play import words
 from services.play.guidance import Now, what_now
 from services.play.hand import Choice, lot_of, moved
 from services.play.model import Model
+from services.play.rules_card import rules_card
 from services.play.screen import draw
 from support.own_table import SECOND_US, happen, view_of
-from support.play_screens import DIRECTORY, NOW, SCREENS, opened, text_of, trading
+from support.play_screens import DIRECTORY, NOW, SCREENS, cornered, opened, text_of, trading
 
 
 @pytest.mark.parametrize("name", SCREENS)
@@ -89,7 +95,7 @@ def told(model: Model) -> list[str]:
 
 def test_an_own_trade_says_what_went_and_what_came() -> None:
     model, _ = trading()
-    assert "Bo traded 2 with you: you gave 2 rye, got 2 corn" in told(model)
+    assert "Bo traded 2: you gave 2 rye, got 2 corn" in told(model)
     assert "Bot 2 and Bo traded 2" in told(model)
 
 
@@ -97,7 +103,7 @@ def test_others_trades_do_not_push_out_what_happened_to_oneself() -> None:
     model, view = trading()
     for _ in range(30):
         happen(model, view, traded=table_pb2.Traded(seat=2, partner=1, size=1))
-    assert "Bo traded 2 with you" in text_of(model, view)
+    assert "Bo traded 2: you gave" in text_of(model, view)
 
 
 def test_a_reset_lists_what_is_undone() -> None:
@@ -199,3 +205,120 @@ def test_a_correction_in_the_middle_of_a_game_is_told_and_scored() -> None:
     assert told(model)[-1] == "Your score is CORRECTED by -10, by Ann (operator): a second bell"
     assert [seat.score for seat in view.seats] == totals
     assert not model.result.title
+
+
+# ---------------------------------------------------------------------- what a first game taught
+
+
+def test_a_swap_of_the_same_is_called_one() -> None:
+    model, view = trading()
+    swap = table_pb2.Traded(seat=1, partner=0, size=2)
+    happen(model, view, 2 * ONE[2], 2 * ONE[2], traded=swap)
+    assert told(model)[-1] == "Bo traded 2 with you: 2 corn for just the same"
+
+
+def test_what_a_trade_did_to_the_hand_stands_beside_it_for_a_while() -> None:
+    model, view = trading()
+    assert "■ +2 " in text_of(model, view)
+    assert "■ +2 " not in text_of(model, view, Now(15 * SECOND_US))
+
+
+def test_a_long_line_of_the_log_goes_on_in_the_next() -> None:
+    model, view = trading("deluxe")
+    mixed = pack({0: 1, 1: 1, 2: 1, 3: 1})
+    other = pack({0: 1, 2: 2, BEAR: 1})
+    happen(model, view, other, mixed, traded=table_pb2.Traded(seat=1, partner=0, size=4))
+    assert (
+        "Bo traded 4: you gave 1 wheat, 1 barley, 1 coffee, 1 corn, got 1 wheat, 2\n"
+        "    coffee, the Bear\n"
+    ) in text_of(model, view)
+
+
+def test_the_newest_rows_of_the_log_are_shown_whatever_they_need() -> None:
+    model, view = trading()
+    for number in range(30):
+        model.say(f"{number} " + "x" * 90, 0)
+    shown = text_of(model, view)
+    assert "29 x" in shown
+    assert "20 x" not in shown
+
+
+def test_the_answer_to_a_key_does_not_outlive_its_truth() -> None:
+    model, _ = trading()
+    model.notice = "No open offer to answer."
+    model.age(10 * SECOND_US)
+    model.age(17 * SECOND_US)
+    assert model.notice
+    model.age(19 * SECOND_US)
+    assert not model.notice
+
+
+def test_the_round_before_is_told_while_hands_are_sorted() -> None:
+    model, view = cornered(over=False)
+    happen(model, view, dealt=table_pb2.Dealt(round=3, cards=[9, 9, 10, 10], opens_at_us=20))
+    shown = text_of(model, view)
+    assert "Last round: Bo has the CORNER ON RYE: eight and the Bull; you -20" in shown
+
+
+def test_a_corner_that_the_bear_hinders_says_what_to_do() -> None:
+    view = view_of(preset="deluxe")
+    view.hand = pack({1: 9, BEAR: 1})
+    assert doing(Model(view), view) == (
+        "The Bear stands before your corner on barley: e marks it, then give it away."
+    )
+
+
+def test_a_locked_bell_says_for_how_long() -> None:
+    view = view_of(preset="tournament")
+    view.hand = pack({1: 9})
+    view.bell_locked_until_us = 12 * SECOND_US
+    assert doing(Model(view), view).startswith("The bell is locked for you for 2.0 s more; then: ")
+
+
+@pytest.mark.parametrize(
+    ("hand", "size", "what"),
+    [
+        ({0: 1, 2: 5, 3: 2}, 2, "choose rye or corn, then ENTER; or call 1-4."),
+        ({0: 1, 2: 5, 3: 2, BEAR: 1}, 3, "choose rye with the Bear or corn, then ENTER;"),
+        ({0: 1, 2: 3, 3: 2}, 4, "more than you have of anything. 1-4 calls your own."),
+    ],
+)
+def test_what_would_answer_an_offer_is_named_the_dearest_last(
+    hand: dict[int, int], size: int, what: str
+) -> None:
+    view = view_of(hand=pack(hand))
+    model = Model(view)
+    happen(model, view, offer_opened=table_pb2.OfferOpened(seat=1, size=size))
+    assert what in doing(model, view)
+
+
+def test_where_lots_are_mixed_too_few_of_one_kind_are_no_hindrance() -> None:
+    view = view_of(preset="deluxe")
+    model = Model(view)
+    happen(model, view, offer_opened=table_pb2.OfferOpened(seat=1, size=4))
+    assert doing(model, view) == ("Bo holds up 4: mark cards of several kinds with →, then ENTER.")
+
+
+def test_who_sat_down_or_stands_in_is_told_apart() -> None:
+    model, view = opened()
+    happen(model, view, bot_seated=table_pb2.BotSeated(seat=2))
+    happen(model, view, bot_seated=table_pb2.BotSeated(seat=1))
+    assert told(model) == ["Bot 2 sits down", "A stand-in plays for Bo now"]
+
+
+# ---------------------------------------------------------------------- the rules
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_rules_of_every_preset_fit_on_a_card(preset: str) -> None:
+    lines = rules_card(view_of(preset=preset)).split("\n")
+    assert len(lines) <= 20
+    assert max(map(len, lines)) <= 76
+    assert lines[0] == f"Rules       {preset}"
+
+
+def test_rules_of_ones_own_are_named_after_the_nearest_preset() -> None:
+    rules = replace(PRESETS["household"], target=200, idle_s=60)
+    view = TableView(table_pb2.Snapshot(rule_set=rule_set_message(rules)))
+    assert words.rules_name(view.rule_set, view.rules) == "household*"
+    assert "Rules       household, but for target, idle_s\n" in rules_card(view)
