@@ -94,5 +94,6 @@ def _say_goodbye(wish: Wish, sitting: Sitting, model: Model, view: TableView) ->
         print("Your seat is kept, and a stand-in plays for you: `pit play` brings you back.")
     print(f"To prove the game when it is over: pit verify {game}")
     if wish.transcript is not None:
-        wish.transcript.write_text(transcript.whole(model, view))
+        with wish.transcript.open("a" if sitting.back else "w") as file:
+            file.write(transcript.whole(model, view))
         print(f"The transcript is in {wish.transcript}.")

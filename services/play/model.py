@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import Final
 
-from pit.v1 import play_pb2
+from pit.v1 import play_pb2, table_pb2
 
 from engine.cards import NO_CARDS
 from engine.value import value
@@ -123,6 +123,15 @@ class Model:
         """Start anew from a snapshot."""
         self._order = [seat for seat, shown in enumerate(view.seats) if shown.offer_size]
         self.choice = still_held(view, self.choice)
+
+    def taken_back(self, view: TableView, log_us: int) -> None:
+        """The seat is held here again, after a stand-in or another device had it."""
+        self.end, self.retakable = "", False
+        self.refresh(view)
+        self.moved_at_us = log_us
+        self.say("You have your seat again", log_us)
+        if view.phase == table_pb2.PHASE_ENDED and not self.result.places:
+            self.say(f"The game ended meanwhile: {story.standing(view)}", log_us, Weight.ROUND)
 
     # ------------------------------------------------------------------ from the exchange
 

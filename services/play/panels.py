@@ -16,6 +16,8 @@ RESULT_ROWS: Final = 5
 """A title, the cards shown, and three players at least."""
 ROW_KEYS: Final = "asdfghjk"
 """One key for each commodity in play, beside the arrows."""
+OFFER_WIDTH: Final = 16
+"""What is left of 80 columns for a seat's open offer."""
 CHANGED_US: Final = 5_000_000
 LOUD, QUIET, OWN, WARNING = "bold", "dim", "bold cyan", "bold yellow"
 
@@ -141,7 +143,8 @@ def _seat_state(view: TableView, now: Now, index: int, seat: SeatView) -> str:
         return f"away, {words.clock(seat.away_until_us - now.log_us)}"
     if seat.offer_size:
         if index == view.seat:
-            return words.cards(view.offer_lot, view.deck)
+            own = words.cards(view.offer_lot, view.deck)
+            return own if len(own) <= OFFER_WIDTH else f"{seat.offer_size} cards"
         if seat.offer_directed_at == NOBODY:
             return f"{seat.offer_size} " + ("card" if seat.offer_size == 1 else "cards")
         at = seat.offer_directed_at

@@ -338,9 +338,7 @@ class Player:
         except ClientError as error:
             self.model.end = f"The seat is lost: {error}."
             return
-        self.model.refresh(self.view)
-        self.model.moved_at_us = self.seat.log_us
-        self.model.say("You have your seat again", self.seat.log_us)
+        self.model.taken_back(self.view, self.seat.log_us)
         self._stage.spawn(self.follow())
 
     async def _leave_for_good(self) -> None:

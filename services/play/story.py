@@ -30,6 +30,16 @@ def others(view: TableView) -> list[int]:
     ]
 
 
+def standing(view: TableView) -> str:
+    """`you 200, Bot 1 0`, the highest first."""
+    ranked = sorted(
+        (-shown.score, seat) for seat, shown in enumerate(view.seats) if not shown.dropped
+    )
+    return ", ".join(
+        f"{'you' if seat == view.seat else player(view, seat)} {-score}" for score, seat in ranked
+    )
+
+
 def subject(view: TableView, seat: int, verb: str, own: str) -> str:
     """`You ring` or `Bo rings`."""
     return f"You {own}" if seat == view.seat else f"{player(view, seat)} {verb}"

@@ -264,6 +264,15 @@ async def test_r_takes_the_seat_back_from_a_stand_in() -> None:
     assert played.player.seat is played.house.other
 
 
+async def test_who_comes_back_after_the_end_is_told_how_it_ended() -> None:
+    played = Played()
+    played.model.superseded(played.view)
+    played.house.other = FakeSeat(view_of(table_pb2.PHASE_ENDED))
+    played.house.other.tell(Superseded("SUPERSEDED"))
+    await played.press("r")
+    assert "The game ended meanwhile: Cy 110, you 85, Bot 2 0, Bo -20" in played.told
+
+
 # ---------------------------------------------------------------------- frozen
 
 

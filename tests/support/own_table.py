@@ -14,6 +14,7 @@ from services.client.view import NOBODY, TableView
 from services.gateway.convert.rules import rule_set_message
 from services.play.model import Model
 from services.play.player import Player
+from services.play.watching import Spectator
 
 NAMES = ("Ada", "Bo", "", "Cy")
 SECOND_US = 1_000_000
@@ -177,7 +178,7 @@ class FakeStage:
     def quit(self) -> None:
         self.over = True
 
-    async def press(self, player: Player, *keys: str) -> None:
+    async def press(self, player: Player | Spectator, *keys: str) -> None:
         for key in keys:
             then, text = self._then, self.text
             self.text, self._then = "", None

@@ -10,7 +10,7 @@ from typing import Final
 from pit.v1 import table_pb2
 
 from engine.cards import ONE, pack
-from services.client.view import TableView
+from services.client.view import NOBODY, TableView
 from services.play.guidance import Now
 from services.play.hand import Choice
 from services.play.model import Model
@@ -134,6 +134,17 @@ def _corrected() -> Told:
     return model, view, NOW
 
 
+def _watching() -> Told:
+    """The same table, seen without a seat."""
+    view = view_of(hand=0)
+    view.seat = NOBODY
+    model = Model(view)
+    happen(model, view, offer_opened=table_pb2.OfferOpened(seat=1, size=2))
+    happen(model, view, traded=table_pb2.Traded(seat=2, partner=1, size=2))
+    happen(model, view, offer_opened=table_pb2.OfferOpened(seat=3, size=1))
+    return model, view, NOW
+
+
 SCREENS: Final[dict[str, Callable[[], Told]]] = {
     "seating": _seating,
     "trading": _trading,
@@ -144,6 +155,7 @@ SCREENS: Final[dict[str, Callable[[], Told]]] = {
     "voided": _voided,
     "game_over": _game_over,
     "corrected": _corrected,
+    "watching": _watching,
 }
 
 

@@ -68,6 +68,8 @@ class StubGateway(identity_pb2_grpc.IdentityServiceServicer, lobby_pb2_grpc.Lobb
 
     def __init__(self) -> None:
         self.target = ""
+        self.refreshed_by: list[str] = []
+        """Refresh tokens that were given here."""
         self.tokens_given = 0
         self.refuses_refresh = False
         self.unavailable = 0
@@ -98,8 +100,9 @@ class StubGateway(identity_pb2_grpc.IdentityServiceServicer, lobby_pb2_grpc.Lobb
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, "used", _details("TOKEN_USED"))
         self.tokens_given += 1
         renewed = identity_pb2.RefreshResponse(
-            access_token=f"access-{self.tokens_given}", refresh_token="r"
+            access_token=f"access-{self.tokens_given}", refresh_token=f"r-{self.tokens_given}"
         )
+        self.refreshed_by.append(request.refresh_token)
         renewed.access_expires_in.FromSeconds(900)
         return renewed
 

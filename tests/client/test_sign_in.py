@@ -1,0 +1,30 @@
+"""Who one was: kept by the program, and good again later."""
+
+import pytest
+
+from services.client.errors import SignedOut
+from services.client.exchange import Exchange, SignIn
+from support.stub_gateway import stub_gateway
+
+
+async def test_every_new_sign_in_is_handed_over_to_be_kept() -> None:
+    kept: list[SignIn] = []
+    async with stub_gateway() as gateway:
+        async with Exchange([gateway.target], keep=kept.append) as exchange:
+            await exchange.sign_in_guest("Ada")
+        assert kept == [SignIn("people/p", "r")]
+        async with Exchange([gateway.target], keep=kept.append) as exchange:
+            assert await exchange.sign_in_again(kept[-1]) == "people/p"
+            assert exchange.person == "people/p"
+        assert gateway.refreshed_by == ["r"]
+        assert kept[1:] == [SignIn("people/p", "r-2")]
+
+
+async def test_a_sign_in_that_is_worth_nothing_says_so_and_replaces_nothing() -> None:
+    kept: list[SignIn] = []
+    async with stub_gateway() as gateway:
+        gateway.refuses_refresh = True
+        async with Exchange([gateway.target], keep=kept.append) as exchange:
+            with pytest.raises(SignedOut):
+                await exchange.sign_in_again(SignIn("people/p", "old"))
+    assert kept == []
