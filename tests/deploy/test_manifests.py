@@ -152,6 +152,7 @@ def test_every_process_has_the_keys_it_needs_and_no_others() -> None:
     assert {name: each for name, each in keys.items() if each} == {
         "gateway-1": {"PIT_TOKEN_KEYS"},
         "gateway-2": {"PIT_TOKEN_KEYS"},
+        "operator": {"PIT_TOKEN_KEYS"},
         "bots": {"PIT_TOKEN_KEYS"},
         "archiver": {"PIT_ARCHIVE_KEY"},
     }

@@ -33,7 +33,13 @@ FORBIDDEN: dict[str, list[tuple[str | int, ...]]] = {
     "gateway": [
         ("XADD", "pit:{01}:out", "*", "b", "forged"), ("XREAD", "STREAMS", "pit:{01}:in", "0-0"),
         ("HGETALL", "pit:{01}:snap"), ("DEL", "pit:{01}:out"), ("SET", "pit:{01}:arch", "1-1"),
-        ("XRANGE", "pit:audit", "-", "+"), ("EVAL", "return 1", 0), ("INFO",),
+        ("XRANGE", "pit:audit", "-", "+"), ("XADD", "pit:audit", "*", "a", "b"), ("INFO",),
+        ("EVAL", "return 1", 0), ("HSET", "pit:operate", "maintenance", "x"),
+    ],
+    "operator": [
+        ("XADD", "pit:{01}:out", "*", "b", "forged"), ("HSET", "pit:{01}:lease", "o", "x"),
+        ("DEL", "pit:audit"), ("XTRIM", "pit:audit", "MAXLEN", 0), ("HSET", "pit:meta", "a", "b"),
+        ("HGETALL", "pit:{01}:snap"), ("SET", "pit:{01}:arch", "1-1"), ("EVAL", "return 1", 0),
     ],
     "archiver": [
         ("SET", "pit:{01}:lease", "x"), ("XADD", "pit:{01}:out", "*", "b", "forged"),
