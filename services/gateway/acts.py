@@ -5,6 +5,8 @@ seat's stream was given; whether that stream still holds the seat, and whether t
 next, the table decides as it does for a command of a Play stream.
 """
 
+from collections.abc import Callable
+
 from pit.v1 import play_pb2
 
 from engine import events
@@ -26,9 +28,15 @@ class ActService:
     """See the module's text."""
 
     def __init__(
-        self, hub: Hub, tokens: SignedTokens, admission: Admission, observer: Observer
+        self,
+        hub: Hub,
+        tokens: SignedTokens,
+        admission: Admission,
+        clock: Callable[[], float],
+        observer: Observer,
     ) -> None:
         self._hub = hub
+        self._clock = clock
         self._tokens = tokens
         self._admission = admission
         self._observer = observer
@@ -38,6 +46,7 @@ class ActService:
 
         The refusal's parameters say whether it has used the command's number up.
         """
+        began_s = self._clock()
         try:
             table = parse_table(request.table, self._hub.shards)
             answer = await self._answer(caller, table, request)
@@ -48,6 +57,8 @@ class ActService:
         if request.command.HasField("offer"):
             record = self._hub.ring.holding(table, answer.seq)
             traded = _traded(record, answer) if record is not None else None
+            if traded and answer.kept and self._hub.shown(table):
+                self._observer.traded(began_s)  # the seats are told at the end of this turn
         return play_pb2.ActResponse(seq=answer.seq, traded=traded)
 
     async def _answer(self, caller: Caller, table: str, request: play_pb2.ActRequest) -> Answered:

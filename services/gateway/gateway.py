@@ -92,7 +92,7 @@ class Gateway:
         self.lobby = LobbyService(
             self.hub, directory, tokens, self._names, store, self.admission, transfers, wall
         )
-        self.acts = ActService(self.hub, tokens, self.admission, observer)
+        self.acts = ActService(self.hub, tokens, self.admission, clock, observer)
         self.table_news = TableNews(directory)
         self.bot_seats = BotSeats(directory, store, name)
         self.games = GameReader(archive, log_port)

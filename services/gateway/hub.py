@@ -107,6 +107,11 @@ class Hub:
         if feed is not None and feed.idle:
             del self._feeds[table]
 
+    def shown(self, table: str) -> bool:
+        """Whether somebody here is sent this table's events."""
+        feed = self._feeds.get(table)
+        return feed is not None and bool(feed.viewers)
+
     def log_us(self, table: str) -> int:
         """Log time now: of the newest entry read, plus our own time since."""
         shard = self._outflows[shard_of(table)]

@@ -17,10 +17,12 @@ from engine.commands import NOBODY
 from engine.score import corner
 from engine.table import Table
 from services.client.acts import Acts
+from services.client.credentials import JUST_RENEWED_S
 from services.client.errors import Refused, Superseded
 from services.client.exchange import Exchange
 from services.client.happenings import Effective, Happened, Over, Rejected, Started
 from services.client.seat import SeatSession
+from services.gateway.session.roles import Role
 from services.log.redis import RedisReaderLog
 from services.log.server import EmbeddedServer
 from services.log.store import init_store
@@ -31,9 +33,8 @@ from support.processes import MatcherProcess, matchers
 from support.valkey import SHARDS
 
 WAIT_S = 60.0
-ONE_CORNER = table_pb2.Rules(target=40)
-"""Any corner wins the game."""
 PATIENT = table_pb2.Rules(idle_s=600, round_cap_s=900, sorting_pause_s=60, away_grace_s=60)
+"""Nothing happens because a busy machine is late."""
 
 
 class Given(NamedTuple):
@@ -85,6 +86,8 @@ async def play(session: SeatSession, chance: random.Random, may_trade: asyncio.E
         kind = happening.event.WhichOneof("kind")
         if kind == "dealt":
             await effective(session.ready(table_pb2.READY_FOR_OPEN))
+        elif kind == "round_scored":
+            await session.ready(table_pb2.READY_FOR_NEXT)  # refused where the game is over
         elif kind == "exchange_opened":
             await may_trade.wait()
             await ring_or_offer(session, chance)
@@ -163,18 +166,26 @@ def truth_of(url: str, table: str) -> Truth:
     return truth
 
 
-async def test_a_game_by_watch_and_act_whose_spectators_learn_no_card(given: Given) -> None:
-    """Commands go to both gateways in turn, wherever the seats' streams are."""
+@pytest.mark.parametrize(
+    ("seats", "target"), [(3, 40), pytest.param(4, 300, marks=pytest.mark.all)]
+)
+async def test_a_game_by_watch_and_act_whose_spectators_learn_no_card(
+    given: Given, seats: int, target: int
+) -> None:
+    """Commands go to both gateways in turn, wherever the seats' streams are. In the shorter game
+    any corner wins."""
     async with (
         asyncio.timeout(WAIT_S),
-        people(given.targets, "Ada", "Ben", "Cy", "Dot") as [ada, ben, cy, dot],
+        people(given.targets, *"ABCDEFG"[: seats + 1]) as [*players, dot],
         AsyncExitStack() as stack,
     ):
-        table = await opened(ada, 3, ONE_CORNER)
+        rules = table_pb2.Rules(target=target)
+        rules.MergeFrom(PATIENT)
+        table = await opened(dot, seats, rules)
         early = Spectator(dot, given.second.target, table)
         sessions = [
             await stack.enter_async_context(person.play_by_acts(await person.join_table(table)))
-            for person in (ada, ben, cy)
+            for person in players
         ]
         chance, may_trade = random.Random("acts"), asyncio.Event()
         playing = [asyncio.create_task(play(session, chance, may_trade)) for session in sessions]
@@ -196,7 +207,9 @@ async def test_a_game_by_watch_and_act_whose_spectators_learn_no_card(given: Giv
         for message in spectator.raw:
             eavesdropper.read(message)
     assert found.items > truth.table.seq
-    assert found.cards == 2  # the winner's hand, once each
+    corners = sum(type(event) is events.Cornered for event in truth.told.values())
+    assert found.cards == 2 * corners  # the winners' hands, once each
+    assert found.deals >= corners  # by who saw the whole of it
 
 
 # -------------------------------------------------------------------- one seat
@@ -226,6 +239,20 @@ async def test_a_seat_goes_on_at_another_gateway_under_the_same_numbers(
                         numbers.append(happening.number)
                 assert numbers == [1, 2]
                 assert started == [False, True]
+
+
+async def test_a_token_that_has_expired_is_renewed_and_the_command_sent_again(
+    given: Given,
+) -> None:
+    async with asyncio.timeout(WAIT_S), people(given.targets, "Ada") as [ada]:
+        place = await ada.join_table(await opened(ada, 3, PATIENT))
+        async with ada.play_by_acts(place) as session:
+            credentials, person = ada.credentials, ada.person.partition("/")[2]
+            expired = given.first.tokens.access(person, "sid", Role.PLAYER, for_s=-1)
+            credentials._access_token = expired
+            credentials._renewed_at -= JUST_RENEWED_S
+            await effective(session.call(table_pb2.PHRASE_HURRY))
+            assert credentials._access_token != expired
 
 
 async def test_a_seat_taken_elsewhere_stays_taken(given: Given) -> None:

@@ -10,9 +10,11 @@ import pytest_asyncio
 from pit.v1 import play_pb2, table_pb2
 
 from services.gateway import hub
+from services.gateway.acts import ActService
 from services.gateway.errors import Refused
 from services.gateway.gateway import Gateway
 from services.gateway.identity.tokens import SignedTokens
+from services.gateway.main import new_metrics
 from services.gateway.session.limits import IN_FLIGHT_MAX, PUBLIC, Rate
 from services.log.memory import Fault
 from support.asking import false_bell, offer, withdraw
@@ -98,6 +100,27 @@ async def test_an_offer_that_stays_open_and_one_that_trades(acting: Acting) -> N
         if item.own.number
     }
     assert numbers == {1: opened.seq, 2: traded.seq}
+
+
+async def test_a_trade_by_act_is_timed_from_the_call_to_its_event(acting: Acting) -> None:
+    gateway, metrics = acting.gateway, new_metrics()
+    gateway.observer = metrics
+    gateway.acts = ActService(
+        gateway.hub, gateway.tokens, gateway.admission, gateway.now_s, metrics
+    )
+    other, *_ = acting.others
+    other.submit(offer(other, 2))
+    await acting.front.settle()
+    request = acting.request(1, offer(acting.seat, 2))
+    assert (await acting.send(request)).traded
+    await acting.send(request)  # an answer given again is no second trade
+    await acting.act(2, offer(acting.seat, 1))
+    found = [
+        metrics.registry.get_sample_value(f"pit_trade_seconds_{of}") for of in ("count", "sum")
+    ]
+    assert found[0] == 1
+    assert found[1] is not None
+    assert found[1] < 1
 
 
 async def test_other_commands_say_nothing_of_trades(acting: Acting) -> None:
