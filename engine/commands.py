@@ -131,6 +131,14 @@ class OpenTable(RequestCommand):
 
 
 @value
+class OpenSeated(OpenTable):
+    """The same at which some sit from the start: a rematch."""
+
+    persons: tuple[str, ...] = ()
+    """By seat; empty where the seat is free."""
+
+
+@value
 class Join(RequestCommand):
     seat: int
     """The seat wished for, or `NOBODY` for the first free one."""
@@ -154,6 +162,15 @@ class RotateInvite(RequestCommand):
     """The owner of a private table makes all earlier invite codes worthless."""
 
     invite_hash: bytes
+
+
+@value
+class VoteRematch(RequestCommand):
+    """A seated person's word on playing again at another table, when the game is over."""
+
+    yes: bool
+    next_table: str
+    """Id of the table at which the game will go on."""
 
 
 # What an operator may do: `operator` names who, `person` is empty. The gateway has checked the

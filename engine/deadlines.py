@@ -30,6 +30,7 @@ class Due(IntEnum):
     NEXT_DEAL = 6
     CLOSING = 7
     NO_PEOPLE = 8
+    REMATCH = 9
 
 
 class Deadline(NamedTuple):
@@ -62,7 +63,10 @@ def deadlines(table: Table) -> Iterator[Deadline]:
             yield Deadline(table.opened_ms + limits.UNSTARTED_MS, Due.CLOSING, NOBODY)
         return
     if phase == Phase.ENDED:
-        yield Deadline(table.ended_ms + limits.FINISHED_MS, Due.CLOSING, NOBODY)
+        if table.rematch_until_ms:  # a table does not close in the middle of a vote
+            yield Deadline(table.rematch_until_ms, Due.REMATCH, NOBODY)
+        else:
+            yield Deadline(table.ended_ms + limits.FINISHED_MS, Due.CLOSING, NOBODY)
         return
     if phase in (Phase.NEW, Phase.CLOSED):
         return

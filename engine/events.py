@@ -303,6 +303,32 @@ class GameEnded:
 
 
 @value
+class RematchVoted:
+    """The first yes begins the vote."""
+
+    seat: int
+    yes: bool
+    until_ms: int
+    """When the vote ends."""
+    at_ms: int
+
+
+@value
+class RematchAgreed:
+    """All who were asked have said yes. They sit down at the other table, in the same seats."""
+
+    table: str
+    at_ms: int
+
+
+@value
+class RematchFailed:
+    """Somebody said no or left, or the time is over: all votes are forgotten."""
+
+    at_ms: int
+
+
+@value
 class TableClosed:
     at_ms: int
     reason: str = ""
@@ -396,6 +422,9 @@ Event = (
     | RoundScored
     | RoundVoid
     | GameEnded
+    | RematchVoted
+    | RematchAgreed
+    | RematchFailed
     | TableClosed
     | StartCalled
     | InviteRotated

@@ -145,6 +145,7 @@ def _seat_left(table: Table, event: e.SeatLeft) -> None:
         table.left = (*table.left, seat.person)[-REMOVED_KEPT:]
         table.left_seats = (*table.left_seats, event.seat)[-REMOVED_KEPT:]
     seat.person = ""
+    seat.plays_again = False
     seat.taken_seq = seat.absence = seat.away_until_ms = 0
     seat.numbers[0].begin(seat.numbers[0].generation + 1)  # so that nobody resumes it
     if not seat.bot:
@@ -348,10 +349,27 @@ def _game_ended(table: Table, event: e.GameEnded) -> None:
         seat.bot_wanted = False
 
 
+def _rematch_voted(table: Table, event: e.RematchVoted) -> None:
+    table.seats[event.seat].plays_again = event.yes
+    table.rematch_until_ms = event.until_ms
+
+
+def _rematch_agreed(table: Table, event: e.RematchAgreed) -> None:
+    table.rematch_until_ms = 0
+    table.rematch_table = event.table
+
+
+def _rematch_failed(table: Table, event: e.RematchFailed) -> None:
+    table.rematch_until_ms = 0
+    for seat in table.seats:
+        seat.plays_again = False
+
+
 def _table_closed(table: Table, event: e.TableClosed) -> None:
     table.phase = int(Phase.CLOSED)
     table.frozen_at_ms = 0
     table.frozen_reason = ""
+    table.rematch_until_ms = 0
     for seat in table.seats:
         seat.connected = False
 
@@ -388,7 +406,7 @@ def _thawed(table: Table, event: e.Thawed) -> None:
 
 TABLE_TIMES: Final = (
     "opened_ms", "opens_at_ms", "round_ends_at_ms", "next_deal_at_ms", "ended_ms",
-    "people_gone_ms",
+    "people_gone_ms", "rematch_until_ms",
 )  # fmt: skip
 SEAT_TIMES: Final = (
     "active_ms", "away_until_ms", "bell_locked_until_ms", "idle_since_ms", "offer_ends_at_ms",
@@ -518,6 +536,9 @@ APPLY: Final[dict[type, Apply]] = {
     e.RoundScored: _event(_round_scored),
     e.RoundVoid: _event(_round_void),
     e.GameEnded: _event(_game_ended),
+    e.RematchVoted: _event(_rematch_voted),
+    e.RematchAgreed: _event(_rematch_agreed),
+    e.RematchFailed: _event(_rematch_failed),
     e.TableClosed: _event(_table_closed),
     e.StartCalled: _event(_start_called),
     e.InviteRotated: _counted(_invite_rotated),

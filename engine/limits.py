@@ -23,6 +23,8 @@ NO_PEOPLE_MS: Final = 5 * MINUTE_MS
 """Bots do not play on among themselves for longer, except where that is the purpose."""
 FINISHED_MS: Final = 10 * MINUTE_MS
 """How long a finished table stays for its results and a rematch before it closes."""
+REMATCH_MS: Final = 60 * SECOND_MS
+"""How long a vote on a rematch lasts: who has gone for a glass of water is back."""
 
 VOIDS_MAX: Final = 3
 """So many void rounds running show that this table will not come to a corner."""
@@ -84,5 +86,6 @@ AWAY_GRACE_MAX_S: Final = 3_600
 assert SUIT_SIZE < 1 << (LANE_BITS - 1), "a count leaves the guard bit free"
 assert max(len(deck) for deck in DECKS.values()) <= SUITS_MAX == BULL < BEAR < LANES
 assert OFFER_LIMIT_MIN_MS < OFFER_LIMIT_MAX_MS <= ROUND_CAP_MAX_S * SECOND_MS
+assert REMATCH_MS < FINISHED_MS, "a vote ends before its table does"
 assert NO_PEOPLE_MS < UNSTARTED_MS, "an empty game ends before an unstarted table"
 assert ANSWERS_KEPT & (ANSWERS_KEPT - 1) == 0, "a number's place among the answers is a mask"

@@ -49,6 +49,8 @@ class SeatShown:
     """0 without an open offer."""
     offer_directed_at: int
     offer_ends_at_ms: int
+    plays_again: bool
+    """Has voted for a rematch."""
 
 
 @value
@@ -96,6 +98,10 @@ class TableView:
     """The viewer's own cards, those in its open offer included; 0 for a spectator."""
     offer_lot: int
     """The cards of the viewer's own open offer."""
+    rematch_until_ms: int
+    """When the vote on a rematch ends; 0 while there is none."""
+    rematch_table: str
+    """Where it was agreed: the table at which those who play again go on."""
     marks: tuple[Mark, ...]
     """The stretches of history remembered (eight at most), oldest first: where a client that
     resumes from an older point left ours, if it did. Not sent to anybody."""

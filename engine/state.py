@@ -29,6 +29,7 @@ TABLE_FIELDS: Final = (
     "invite_hash", "owner", "epoch", "opened_ms", "opens_at_ms", "round_ends_at_ms",
     "next_deal_at_ms", "ended_ms", "people_gone_ms", "round", "dealer", "commitment", "seed",
     "winner", "scored", "voids", "sudden", "end", "start_at_s", "frozen_at_ms", "frozen_reason",
+    "rematch_until_ms", "rematch_table",
 )  # fmt: skip
 """Plain fields of a table."""
 TUPLE_FIELDS: Final = ("suits", "nonces", "tied", "removed", "left", "left_seats")
@@ -37,7 +38,7 @@ SEAT_FIELDS: Final = (
     "holder", "connected", "gateway", "stream", "absence", "away_until_ms", "active_ms",
     "idle_since_ms", "idle_ms", "ready", "nonce", "hand", "offer_size", "offer_lot",
     "offer_directed_at", "offer_ends_at_ms", "offer_seq", "traded_seq", "traded_ms",
-    "bell_locked_until_ms", "score", "corners", "penalties", "best_corner",
+    "bell_locked_until_ms", "score", "corners", "penalties", "best_corner", "plays_again",
 )  # fmt: skip
 RULES_FIELDS: Final = tuple(field.name for field in fields(Rules))
 

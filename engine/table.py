@@ -89,10 +89,11 @@ class Seat(HotSeat):
     __slots__ = (
         "absence", "attach", "away_until_ms", "bell_locked_until_ms", "best_corner", "bot_wanted",
         "connected", "corners", "dropped", "forfeited", "gateway", "idle_ms", "idle_since_ms",
-        "nonce", "numbers", "penalties", "person", "ready", "score", "stream", "taken_seq",
+        "nonce", "numbers", "penalties", "person", "plays_again", "ready", "score", "stream",
+        "taken_seq",
     )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self) -> None:  # noqa: PLR0915  # a seat's fields, one by one
         # Who sits here.
         self.person = ""
         self.taken_seq = 0
@@ -153,6 +154,8 @@ class Seat(HotSeat):
         self.penalties = 0
         """How often it lost points."""
         self.best_corner = 0
+        self.plays_again = False
+        """Has voted for a rematch."""
 
 
 class HotTable:
@@ -168,7 +171,8 @@ class Table(HotTable):
         "absent_policy", "bots", "commitment", "dealer", "display_name", "due_ms", "end",
         "ended_ms", "epoch", "for_bots", "frozen_at_ms", "frozen_reason", "idle_limit_ms",
         "invite_hash", "left", "left_seats", "marks", "next_deal_at_ms", "nonces", "opened_ms",
-        "opening", "opens_at_ms", "owner", "people_gone_ms", "removed", "requests", "round",
+        "opening", "opens_at_ms", "owner", "people_gone_ms", "rematch_table", "rematch_until_ms",
+        "removed", "requests", "round",
         "round_ends_at_ms", "rules", "scored", "seed", "start_at_s", "sudden", "suits", "table",
         "tied", "visibility", "voids", "winner",
     )  # fmt: skip
@@ -211,6 +215,10 @@ class Table(HotTable):
         self.frozen_at_ms = 0
         """Since when the table's time stands still. What is noted meanwhile is noted as of then."""
         self.frozen_reason = ""
+        self.rematch_until_ms = 0
+        """When the vote on a rematch ends; 0 while there is none."""
+        self.rematch_table = ""
+        """Where those who voted for it play again; empty unless it was agreed."""
         self.due_ms = 0
         """Worked out: the next deadline apart from idleness."""
 

@@ -93,6 +93,8 @@ def show(table: Table, viewer: int, at_ms: int = 0) -> TableView:
         bell_locked_until_ms=own.bell_locked_until_ms if own else 0,
         hand=own.hand if own else NO_CARDS,
         offer_lot=own.offer_lot if own else NO_CARDS,
+        rematch_until_ms=table.rematch_until_ms,
+        rematch_table=table.rematch_table,
         marks=tuple(table.marks),
     )
 
@@ -112,4 +114,5 @@ def _seat_shown(seat: Seat) -> SeatShown:
         offer_size=seat.offer_size,
         offer_directed_at=seat.offer_directed_at,
         offer_ends_at_ms=seat.offer_ends_at_ms,
+        plays_again=seat.plays_again,
     )

@@ -9,6 +9,7 @@ run in the order of `Rejection`, all of them before the first event is made.
     rounds    readiness, deals, the end of a round and of the game
     requests  what acts of unary methods have in common
     seats     opening, joining, leaving, removing, starting
+    rematch   the vote on playing again
     operators freezing, voiding, correcting, announcing, closing
     streams   attaching, detaching, watching, lost gateways
     timers    what the table does by itself when its time has come
@@ -18,7 +19,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from engine import commands as c
-from engine.decide import bell, gate, operators, play, rounds, seats, streams, timers
+from engine.decide import bell, gate, operators, play, rematch, rounds, seats, streams, timers
 from engine.decide.gate import Chance, Decision, Outcome, answered, refuse
 from engine.table import Seat, Table
 
@@ -34,12 +35,14 @@ SEAT_ACTS: Final[dict[type, Callable[[Table, int, Seat, Any, int, Chance], Outco
 
 OTHERS: Final[dict[type, Callable[[Table, Any, int, Chance], Decision]]] = {
     c.OpenTable: seats.open_table,
+    c.OpenSeated: seats.open_seated,
     c.Join: seats.join,
     c.Leave: seats.leave,
     c.Start: seats.start,
     c.StartDue: seats.start_due,
     c.RotateInvite: seats.rotate_invite,
     c.RemoveSeat: seats.remove,
+    c.VoteRematch: rematch.vote,
     c.Freeze: operators.freeze,
     c.Unfreeze: operators.unfreeze,
     c.VoidRound: operators.void_round,

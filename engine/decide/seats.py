@@ -26,6 +26,7 @@ from engine.events import (
     InviteRotated,
     OfferEnded,
     OwnerChanged,
+    RematchFailed,
     SeatLeft,
     SeatsDropped,
     SeatTaken,
@@ -57,12 +58,23 @@ PLAYED_IN: Final = (int(Phase.SORTING), int(Phase.OPEN), int(Phase.BETWEEN))
 
 def open_table(table: Table, command: c.OpenTable, now_ms: int, chance: Chance) -> Decision:
     """A new table. Asked again, the one there is."""
+    return _open(table, command, (), now_ms, chance)
+
+
+def open_seated(table: Table, command: c.OpenSeated, now_ms: int, chance: Chance) -> Decision:
+    """The same, and nobody can come before those who sit there from the start."""
+    return _open(table, command, command.persons, now_ms, chance)
+
+
+def _open(
+    table: Table, command: c.OpenTable, persons: tuple[str, ...], now_ms: int, chance: Chance
+) -> Decision:
     first = table.opening
     if first is not None:
         if (first.request, first.content) != (command.request, command.content):
             return refused(table, command, TABLE_EXISTS)
         return again(first)
-    why = _opening_refused(command)
+    why = _opening_refused(command) or _persons_refused(command, persons)
     if why is not None:
         return refused(table, command, why)
     opened = TableOpened(
@@ -70,7 +82,8 @@ def open_table(table: Table, command: c.OpenTable, now_ms: int, chance: Chance) 
         command.absent_policy, command.bots or command.for_bots, command.for_bots,
         command.invite_hash, command.person, now_ms, command.start_at_s,
     )  # fmt: skip
-    return accepted(table, command, (opened, committed(table, chance, 0)))
+    taken = [SeatTaken(seat, who, now_ms) for seat, who in enumerate(persons) if who]
+    return accepted(table, command, (opened, *taken, committed(table, chance, 0)))
 
 
 def _opening_refused(command: c.OpenTable) -> Refusal | None:
@@ -91,12 +104,18 @@ def _opening_refused(command: c.OpenTable) -> Refusal | None:
     return None if sound else SETTINGS_INVALID
 
 
+def _persons_refused(command: c.OpenTable, persons: tuple[str, ...]) -> Refusal | None:
+    seated = [person for person in persons if person]
+    sound = len(persons) in (0, command.seats) and len(seated) == len(set(seated))
+    return None if sound else SETTINGS_INVALID
+
+
 # ------------------------------------------------------------------ joining
 
 
 def join(table: Table, command: c.Join, now_ms: int, chance: Chance) -> Decision:
     """Sit down; who sits already is given the same seat."""
-    seated = _seat_of(table, command.person)
+    seated = seat_of(table, command.person)
     if (
         table.visibility == Visibility.PRIVATE
         and seated == NOBODY
@@ -136,7 +155,7 @@ def join(table: Table, command: c.Join, now_ms: int, chance: Chance) -> Decision
     return accepted(table, command, tuple(events), index)
 
 
-def _seat_of(table: Table, person: str) -> int:
+def seat_of(table: Table, person: str) -> int:
     return next((i for i, seat in enumerate(table.seats) if seat.person == person), NOBODY)
 
 
@@ -160,7 +179,7 @@ def leave(table: Table, command: c.Leave, now_ms: int, chance: Chance) -> Decisi
     first = known(table, command)
     if first is not None:
         return first
-    index = _seat_of(table, command.person)
+    index = seat_of(table, command.person)
     if index == NOBODY:
         return refused(table, command, NOT_SEATED)
     seat = table.seats[index]
@@ -183,6 +202,8 @@ def _gone(table: Table, left: SeatLeft) -> Events:
         events.append(OwnerChanged(_heir(table, index)))
     if table.phase in PLAYED_IN:
         events += freed(table, index, now_ms)
+    if table.rematch_until_ms:
+        events.append(RematchFailed(now_ms))
     return tuple(events)
 
 

@@ -15,6 +15,7 @@ from engine.events import (
     BotWanted,
     End,
     OfferEnded,
+    RematchFailed,
     SeatForfeited,
     TableClosed,
     Why,
@@ -77,6 +78,10 @@ def _no_people(table: Table, seat: int, now_ms: int, chance: Chance) -> Events:
     return rounds.ended_early(table, End.NO_PEOPLE, now_ms)
 
 
+def _rematch(table: Table, seat: int, now_ms: int, chance: Chance) -> Events:
+    return (RematchFailed(now_ms),)
+
+
 ACTIONS: Final[dict[Due, Callable[[Table, int, int, Chance], Events]]] = {
     Due.ALL_READY: _all_ready,
     Due.OFFER: _offer,
@@ -87,4 +92,5 @@ ACTIONS: Final[dict[Due, Callable[[Table, int, int, Chance], Events]]] = {
     Due.NEXT_DEAL: _deal,
     Due.CLOSING: _close,
     Due.NO_PEOPLE: _no_people,
+    Due.REMATCH: _rematch,
 }

@@ -18,6 +18,7 @@ from engine.events import Absence, End, Event, Why
 from engine.rules import NextDealer, Rules, VoidPenalty
 from engine.value import value
 from services.archive import scores
+from services.archive.rematch import RematchVote
 
 NO_NONCE: Final = bytes(16)
 Cards = list[int]
@@ -72,6 +73,7 @@ class Ledger:
         self.ended = False
         self.closing = False
         """Whether an operator has broken the game off: the next event says who and why."""
+        self.vote = RematchVote()
         self.cut_short = False
         """Whether a round was void before its time: only the game's end explains that."""
 
@@ -93,6 +95,8 @@ class Ledger:
             self.cut_short = False
             if not isinstance(event, events.GameEnded) or event.end not in _BREAKS_OFF:
                 yield self._finding("order", "the round was void before its time")
+        for text in self.vote.problems(event, ended=self.ended):
+            yield self._finding("order", text)
         if self.frozen_at_ms and _needs_time(event):
             yield self._finding("order", "happens while the table's time stands still")
         booking = _BOOKINGS.get(type(event))
@@ -416,8 +420,8 @@ _BREAKS_OFF: Final = (End.TOO_FEW_PLAYERS, End.NO_PEOPLE, End.CLOSED)
 
 _NEEDS_TIME: Final = (
     events.BellRefused, events.Called, events.Cornered, events.Dealt, events.ExchangeOpened,
-    events.OfferOpened, events.ReadyGiven, events.RoundScored, events.SeatForfeited,
-    events.Traded,
+    events.OfferOpened, events.ReadyGiven, events.RematchAgreed, events.RematchVoted,
+    events.RoundScored, events.SeatForfeited, events.Traded,
 )  # fmt: skip
 
 

@@ -129,6 +129,16 @@ class Story:
         phrase = CALLS[event.phrase] if event.phrase < len(CALLS) else f"phrase {event.phrase}"
         return [f"{_seat(event.seat)}: {phrase}"]
 
+    def _rematch_voted(self, event: events.RematchVoted) -> list[str]:
+        word = "wants" if event.yes else "does not want"
+        return [f"{_seat(event.seat)} {word} a rematch"]
+
+    def _rematch_agreed(self, event: events.RematchAgreed) -> list[str]:
+        return [f"a rematch is agreed: {event.table}"]
+
+    def _rematch_failed(self, _event: events.RematchFailed) -> list[str]:
+        return ["there is no rematch"]
+
     def _closed(self, event: events.TableClosed) -> list[str]:
         return [f"the table closes{_by(event.operator, event.reason)}"]
 
@@ -260,6 +270,9 @@ _TELLERS: Final[dict[type, Callable[[Story, Any], list[str]]]] = {
     events.SeatsDropped: Story._dropped,
     events.ReadyGiven: Story._ready,
     events.Called: Story._called,
+    events.RematchVoted: Story._rematch_voted,
+    events.RematchAgreed: Story._rematch_agreed,
+    events.RematchFailed: Story._rematch_failed,
     events.TableClosed: Story._closed,
     events.Committed: Story._committed,
     events.Dealt: Story._dealt,

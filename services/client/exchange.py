@@ -238,6 +238,17 @@ class Exchange:
             lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).LeaveTable, request
         )
 
+    async def rematch(self, table: str, yes: bool = True) -> Place | None:
+        """Vote for playing again with the same people, when the game is over. Our seat at the new
+        table once all have said yes: ask again when the table's `rematch_agreed` comes."""
+        request = lobby_pb2.RematchRequest(table=table, yes=yes, request_id=os.urandom(16))
+        voted = await self._call(
+            lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).Rematch, request
+        )
+        if not voted.HasField("table"):
+            return None
+        return Place(voted.table.name, voted.seat, voted.seat_token)
+
     async def my_seats(self) -> list[Place]:
         """Every seat we hold, with a fresh token for each."""
         request = lobby_pb2.ListMySeatsRequest()

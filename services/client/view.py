@@ -38,6 +38,7 @@ class SeatView:
         "offer_ends_at_us",
         "offer_size",
         "person",
+        "plays_again",
         "ready",
         "score",
     )
@@ -58,6 +59,7 @@ class SeatView:
             shown.offer_directed_at if shown.HasField("offer_directed_at") else NOBODY
         )
         self.offer_ends_at_us = shown.offer_ends_at_us
+        self.plays_again = shown.plays_again
 
     def end_offer(self) -> None:
         self.offer_size = 0
@@ -98,6 +100,8 @@ class TableView:
         "opens_at_us",
         "owner",
         "phase",
+        "rematch_table",
+        "rematch_until_us",
         "round",
         "round_ends_at_us",
         "rule_set",
@@ -129,6 +133,10 @@ class TableView:
         self.frozen_at_us = snapshot.frozen_at_us
         """Since when the table's time stands still, 0 while it goes on. See `remaining_us`."""
         self.frozen_reason = snapshot.frozen_reason
+        self.rematch_until_us = snapshot.rematch_until_us
+        """When the vote on a rematch ends; 0 while there is none."""
+        self.rematch_table = snapshot.rematch_table
+        """Where those who play again go on; empty unless it was agreed."""
         self.seat = snapshot.seat if snapshot.HasField("seat") else NOBODY
         self.hand = self.deck.pack(snapshot.hand)
         """Own cards, those in the own open offer included."""
@@ -164,6 +172,7 @@ class TableView:
     def _seat_left(self, event: table_pb2.SeatLeft, *_: object) -> None:
         seat = self.seats[event.seat]
         seat.person = seat.display_name = ""
+        seat.plays_again = False
         seat.away_until_us = 0
         if not seat.bot:
             seat.ready.clear()
@@ -282,8 +291,22 @@ class TableView:
             seat.away_until_us = 0
             seat.bot_wanted = False
 
+    def _rematch_voted(self, event: table_pb2.RematchVoted, *_: object) -> None:
+        self.seats[event.seat].plays_again = event.yes
+        self.rematch_until_us = event.until_us
+
+    def _rematch_agreed(self, event: table_pb2.RematchAgreed, *_: object) -> None:
+        self.rematch_until_us = 0
+        self.rematch_table = event.table
+
+    def _rematch_failed(self, *_: object) -> None:
+        self.rematch_until_us = 0
+        for seat in self.seats:
+            seat.plays_again = False
+
     def _table_closed(self, *_: object) -> None:
         self.phase = table_pb2.PHASE_CLOSED
+        self.rematch_until_us = 0
         self.frozen_at_us, self.frozen_reason = 0, ""
 
     # ------------------------------------------------------------------ an operator's acts
@@ -318,6 +341,7 @@ class TableView:
 
 _TABLE_TIMES: Final = (
     "opens_at_us", "round_ends_at_us", "next_deal_at_us", "bell_locked_until_us",
+    "rematch_until_us",
 )  # fmt: skip
 _SEAT_TIMES: Final = ("away_until_us", "offer_ends_at_us")
 """Log times; 0 in them is no time."""
@@ -350,6 +374,9 @@ _CHANGES: dict[str, Callable[..., None]] = {
     "round_scored": TableView._round_over,
     "round_void": TableView._round_void,
     "game_ended": TableView._game_ended,
+    "rematch_voted": TableView._rematch_voted,
+    "rematch_agreed": TableView._rematch_agreed,
+    "rematch_failed": TableView._rematch_failed,
     "table_closed": TableView._table_closed,
     "score_adjusted": TableView._score_adjusted,
     "frozen": TableView._frozen,

@@ -8,7 +8,7 @@ from typing import Any, Final
 import structlog
 
 from engine import events
-from engine.commands import Detach, OpenTable, RequestCommand
+from engine.commands import Detach, OpenSeated, OpenTable, RequestCommand, VoteRematch
 from engine.events import Answered, Record, RequestAnswered
 from services.gateway.appender import Appender
 from services.gateway.errors import Refusal, Refused
@@ -39,8 +39,8 @@ DETACH_RETRY_S: Final = 0.5
 GIVEN_UP_S: Final = 30.0
 """Long after an Attach that was in the log is answered, whatever became of the shard's owner."""
 READ_BLOCK_MS: Final = 1_000
-OPENING: Final = frozenset({OpenTable})
-"""Commands that open a table."""
+OPENING: Final = frozenset({OpenTable, OpenSeated, VoteRematch})
+"""Commands that open a table, or lead to one."""
 RETRY_S: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 

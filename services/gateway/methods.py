@@ -116,6 +116,7 @@ def methods_of(gateway: Gateway) -> dict[str, Method]:
         "LobbyService/QuickJoin": Unary(lobby_pb2.QuickJoinRequest, lobby.quick_join),
         "LobbyService/LeaveTable": Unary(lobby_pb2.LeaveTableRequest, lobby.leave_table),
         "LobbyService/StartTable": Unary(lobby_pb2.StartTableRequest, lobby.start_table),
+        "LobbyService/Rematch": Unary(lobby_pb2.RematchRequest, lobby.rematch),
         "LobbyService/ListMySeats": Unary(lobby_pb2.ListMySeatsRequest, lobby.list_my_seats),
         "LobbyService/RotateInvite": Unary(lobby_pb2.RotateInviteRequest, lobby.rotate_invite),
         "LobbyService/RemoveSeat": Unary(lobby_pb2.RemoveSeatRequest, lobby.remove_seat),

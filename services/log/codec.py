@@ -76,6 +76,8 @@ _COMMANDS: Final[dict[int, type]] = {
     13: commands.Start,
     14: commands.RotateInvite,
     15: commands.RemoveSeat,
+    16: commands.VoteRematch,
+    17: commands.OpenSeated,
     20: commands.Attach,
     21: commands.Detach,
     22: commands.GatewayLost,
@@ -104,6 +106,9 @@ _ITEMS: Final[dict[int, type]] = {
     10: events.SeatsDropped,
     11: events.ReadyGiven,
     12: events.Called,
+    13: events.RematchVoted,
+    14: events.RematchAgreed,
+    15: events.RematchFailed,
     20: events.Committed,
     21: events.Dealt,
     22: events.ExchangeOpened,
@@ -173,6 +178,10 @@ class LobbyLine:
     """Whether bots may fill empty seats at the start and freed ones later."""
     invite_hash: bytes
     """SHA-256 of the invite code of a private table, else empty. Shown to nobody."""
+    rematch_table: str
+    """Where those who play again go on; empty unless a rematch was agreed."""
+    rematch: tuple[str, ...]
+    """Those persons by seat; empty where nobody."""
 
 
 def _codecs(

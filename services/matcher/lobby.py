@@ -11,6 +11,7 @@ from engine.events import (
     GameEnded,
     InviteRotated,
     OwnerChanged,
+    RematchAgreed,
     RoundScored,
     RoundVoid,
     SeatBack,
@@ -35,6 +36,7 @@ CHANGES_LINE: Final = frozenset(
         GameEnded,
         InviteRotated,
         OwnerChanged,
+        RematchAgreed,
         RoundScored,
         RoundVoid,
         SeatBack,
@@ -72,6 +74,10 @@ def lobby_line(table: Table) -> LobbyLine:
         absent_policy=table.absent_policy,
         bots_allowed=table.bots,
         invite_hash=table.invite_hash,
+        rematch_table=table.rematch_table,
+        rematch=tuple(seat.person if seat.plays_again else "" for seat in table.seats)
+        if table.rematch_table
+        else (),
     )
 
 

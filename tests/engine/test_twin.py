@@ -169,4 +169,5 @@ def test_twin_and_engine_agree_for_long(part: int) -> None:
     assert tally.accepted >= 0.3 * tally.commands
     assert reached == {rejection.name for rejection in Rejection} - NOT_FROM_DECIDE
     assert corners >= CORNERS_OF_EACH_KIND // PARTS, tally
+    assert {"RematchAgreed", "RematchFailed"} <= set(tally.events)
     assert set(tally.ends) >= set(events.End) - {events.End.SHARED}, tally

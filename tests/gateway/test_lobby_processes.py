@@ -126,6 +126,32 @@ async def test_a_seat_moves_to_a_second_device(people: Callable[[], Exchange]) -
         await people().redeem_transfer_code(code)
 
 
+async def test_a_rematch(people: Callable[[], Exchange]) -> None:
+    players = [await signed_in(people, name) for name in ("Ada", "Ben", "Cy")]
+    ada, ben, cy = players
+    name = (await ada.create_table(wanted())).table.name
+    places = [await each.join_table(name) for each in players]
+    async with ada.play(places[0]) as one, ben.play(places[1]) as two:
+        await ada.start_table(name)
+        with pytest.raises(Refused, match="NOT_NOW"):
+            await ada.rematch(name)
+        await cy.leave_table(name)
+        await event(two, "game_ended")
+        assert await ada.rematch(name) is None
+        assert await ben.rematch(name, yes=False) is None
+        await event(one, "rematch_failed")
+        assert await ben.rematch(name) is None
+        agreed = await ada.rematch(name)
+        told = (await event(two, "rematch_agreed")).rematch_agreed.table
+        again = await ben.rematch(name)
+    assert agreed is not None
+    assert again is not None
+    assert (agreed.table, agreed.seat, again.table, again.seat) == (told, 0, told, 1)
+    assert told != name
+    async with ada.play(agreed) as table:
+        assert [seat.display_name for seat in table.view.seats] == ["Ada", "Ben", ""]
+
+
 async def test_lost_answers_are_asked_for_again(people: Callable[[], Exchange]) -> None:
     channel = people().channels.unary().channel
     identity = identity_pb2_grpc.IdentityServiceStub(channel)

@@ -6,6 +6,7 @@ people could, and it knows exactly how to be wrong. Two runs with one seed give 
 
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 from engine import commands
 from engine.cards import DECKS
@@ -145,7 +146,7 @@ class Play:
             Phase.SORTING: self.while_sorting,
             Phase.OPEN: self.while_open,
             Phase.BETWEEN: self.between_rounds,
-            Phase.ENDED: self.wait,
+            Phase.ENDED: self.after_the_game,
             Phase.CLOSED: self.wait,
         }[self.twin.phase]()
 
@@ -181,21 +182,52 @@ class Play:
 
     # -------------------------------------------------------------- phases of a game
 
+    def after_the_game(self) -> Command:
+        """Some want to play again, some do not, some are not there."""
+        pick = self.random
+        if pick.random() < 0.2:
+            return self.wait()
+        if pick.random() < 0.1:
+            return self.restless()
+        sitting = [chair for chair in self.twin.chairs if chair.person]
+        if not sitting or (self.twin.rematch_at and pick.random() < 0.8):
+            return self.wait()
+        silent = [chair for chair in sitting if not chair.wants_rematch]
+        return self.vote(pick.choice(silent or sitting).person, yes=pick.random() < 0.9)
+
+    def vote(self, person: str, *, yes: bool) -> Command:
+        content = self.random.getrandbits(60)
+        next_table = f"{self.tables % 100:02}" + "b" * 20
+        return commands.VoteRematch(self.request(), content, person, yes, next_table)
+
     def open_table(self) -> Command:
-        return commands.OpenTable(
-            request=self.request(),
-            content=self.tables,
-            person=self.people[0],
-            rules=self.rules,
-            seats=self.seats,
-            display_name=f"table {self.tables}",
-            visibility=self.visibility,
-            absent_policy=self.policy,
-            bots=self.bots,
-            for_bots=self.for_bots,
-            invite_hash=INVITE if self.visibility == Visibility.PRIVATE else b"",
-            start_at_s=self.start_at_s,
-        )
+        if self.random.random() < 0.2:
+            return self.open_seated()
+        return commands.OpenTable(**self.opening())
+
+    def open_seated(self) -> Command:
+        """With some of the people in their seats from the start, or with an impossible company."""
+        pick = self.random
+        persons = [pick.choice([person, ""]) for person in self.people[: self.seats]]
+        if pick.random() < 0.2:
+            persons = pick.choice([persons[1:], [*persons, "x"], ["x"] * self.seats, []])
+        return commands.OpenSeated(**self.opening(), persons=tuple(persons))
+
+    def opening(self) -> dict[str, Any]:
+        return {
+            "request": self.request(),
+            "content": self.tables,
+            "person": self.people[0],
+            "rules": self.rules,
+            "seats": self.seats,
+            "display_name": f"table {self.tables}",
+            "visibility": self.visibility,
+            "absent_policy": self.policy,
+            "bots": self.bots,
+            "for_bots": self.for_bots,
+            "invite_hash": INVITE if self.visibility == Visibility.PRIVATE else b"",
+            "start_at_s": self.start_at_s,
+        }
 
     def before_the_start(self) -> Command:
         pick = self.random

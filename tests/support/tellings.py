@@ -75,6 +75,11 @@ class Teller:
                 f"void round: {points(it.deltas)}, totals {points(it.totals)}" + by_whom(it)
             ),
             events.GameEnded: self.game_ended,
+            events.RematchVoted: lambda it: (
+                f"{it.seat} says {'yes' if it.yes else 'no'} to a rematch"
+            ),
+            events.RematchAgreed: lambda it: f"a rematch is agreed at {it.table}",
+            events.RematchFailed: lambda it: "no rematch",
             events.TableClosed: lambda it: "the table closes" + by_whom(it),
             events.StartCalled: lambda it: "the time to start has come",
             events.InviteRotated: lambda it: "earlier invite codes are void",

@@ -57,6 +57,12 @@ class Wrong:
     def with_a_repeat_of_the_newest(self) -> Command | None:
         return self.play.sent[-1] if self.play.sent else None
 
+    def with_a_vote_that_is_not_due(self) -> Command | None:
+        """Before the end of the game, by a stranger, or a no to what nobody asked."""
+        people = [chair.person for chair in self.play.twin.chairs if chair.person]
+        person = self.play.random.choice(["stranger", *people])
+        return self.play.vote(person, yes=self.play.random.random() < 0.5)
+
     def with_a_number_used_for_something_else(self) -> Command | None:
         if not self.play.sent:
             return None

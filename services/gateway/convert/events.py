@@ -16,7 +16,7 @@ from engine.commands import NOBODY
 from engine.events import Event
 from services.gateway.convert.cards import Deck
 from services.gateway.convert.rules import rule_set_message
-from services.gateway.resource_names import person_name
+from services.gateway.resource_names import person_name, table_name
 
 Names = Mapping[str, str]
 """Display names by person; they live outside the log."""
@@ -194,6 +194,24 @@ def _game_ended(event: events.GameEnded, deck: Deck, names: Names) -> table_pb2.
     )
 
 
+def _rematch_voted(event: events.RematchVoted, deck: Deck, names: Names) -> table_pb2.RematchVoted:
+    return table_pb2.RematchVoted(
+        seat=event.seat, yes=event.yes, until_us=event.until_ms * US_PER_MS
+    )
+
+
+def _rematch_agreed(
+    event: events.RematchAgreed, deck: Deck, names: Names
+) -> table_pb2.RematchAgreed:
+    return table_pb2.RematchAgreed(table=table_name(event.table))
+
+
+def _rematch_failed(
+    event: events.RematchFailed, deck: Deck, names: Names
+) -> table_pb2.RematchFailed:
+    return table_pb2.RematchFailed()
+
+
 def _table_closed(event: events.TableClosed, deck: Deck, names: Names) -> table_pb2.TableClosed:
     return table_pb2.TableClosed(reason=event.reason, operator=_operator(event.operator, names))
 
@@ -269,6 +287,9 @@ _KINDS: Final[dict[type[Event], tuple[str, Callable[[Any, Deck, Names], Any]]]] 
     events.RoundScored: ("round_scored", _round_scored),
     events.RoundVoid: ("round_void", _round_void),
     events.GameEnded: ("game_ended", _game_ended),
+    events.RematchVoted: ("rematch_voted", _rematch_voted),
+    events.RematchAgreed: ("rematch_agreed", _rematch_agreed),
+    events.RematchFailed: ("rematch_failed", _rematch_failed),
     events.TableClosed: ("table_closed", _table_closed),
     events.StartCalled: ("start_called", _start_called),
     events.InviteRotated: ("invite_rotated", _invite_rotated),

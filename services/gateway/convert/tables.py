@@ -37,6 +37,7 @@ def _seat_state(number: int, seat: SeatShown, names: Names) -> table_pb2.SeatSta
         offer_size=seat.offer_size,
         offer_directed_at=directed_at if seat.offer_size else None,
         offer_ends_at_us=seat.offer_ends_at_ms * US_PER_MS,
+        plays_again=seat.plays_again,
     )
 
 
@@ -62,6 +63,8 @@ def snapshot_message(view: TableView, names: Names) -> table_pb2.Snapshot:
         next_deal_at_us=view.next_deal_at_ms * US_PER_MS,
         frozen_at_us=view.frozen_at_ms * US_PER_MS,
         frozen_reason=view.frozen_reason,
+        rematch_until_us=view.rematch_until_ms * US_PER_MS,
+        rematch_table=table_name(view.rematch_table) if view.rematch_table else "",
         seat=None if spectator else view.viewer,
         hand=None if spectator else deck.cards(view.hand),
         offer_lot=deck.cards(view.offer_lot) if view.offer_lot else None,

@@ -9,7 +9,7 @@ from typing import Final
 
 from pit.v1 import lobby_pb2
 
-from engine.commands import Leave, OpenTable, RequestCommand
+from engine.commands import Leave, OpenSeated, OpenTable, RequestCommand
 from engine.events import RequestAnswered
 from engine.rejections import Rejection
 from services.gateway.admission import Admission
@@ -29,6 +29,7 @@ from services.log.codec import LobbyLine
 
 RANKS: Final[Mapping[type[RequestCommand], Rank]] = {
     OpenTable: Rank.OPENING,
+    OpenSeated: Rank.OPENING,
     Leave: Rank.FIRST,
 }
 

@@ -32,6 +32,7 @@ from engine.commands import (
     Tick,
     Unfreeze,
     VoidRound,
+    VoteRematch,
     Watch,
     Withdraw,
 )
@@ -39,7 +40,7 @@ from engine.events import Answered, AttachRefused, Note, RequestAnswered
 from engine.rejections import CONSUMES_FROM, Rejection
 from engine.shown import Phase
 
-from . import operators, presence, rounds, seating, timers, trading
+from . import operators, presence, rematch, rounds, seating, timers, trading
 from .refused import Refused
 from .table import Outcome, PastCommand, PastRequest, Player, Twin
 
@@ -286,6 +287,8 @@ def request_by_kind(
         return seating.leave(twin, command, now_ms)
     if isinstance(command, RemoveSeat):
         return seating.remove(twin, command, now_ms)
+    if isinstance(command, VoteRematch):
+        return rematch.vote(twin, command, now_ms)
     if isinstance(command, RotateInvite):
         seating.rotate_invite(twin, command, now_ms)
     elif isinstance(command, Start):

@@ -75,6 +75,7 @@ def unfreeze(twin: Twin, command: Unfreeze, now_ms: int) -> None:
     twin.round_over_at_ms = later(twin.round_over_at_ms)
     twin.ended_at_ms = later(twin.ended_at_ms)
     twin.no_people_since_ms = later(twin.no_people_since_ms)
+    twin.vote_ends_at_ms = later(twin.vote_ends_at_ms)
     for chair in twin.chairs:
         chair.away_until_ms = later(chair.away_until_ms)
         chair.bell_locked_until_ms = later(chair.bell_locked_until_ms)

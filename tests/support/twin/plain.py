@@ -63,6 +63,8 @@ def table_fields(twin: Twin) -> dict[str, Any]:
         "start_at_s": twin.start_at_s,
         "frozen_at_ms": twin.frozen_at_ms,
         "frozen_reason": twin.frozen_reason,
+        "rematch_until_ms": twin.vote_ends_at_ms,
+        "rematch_table": twin.rematch_at,
     }
 
 
@@ -148,6 +150,7 @@ def chair_fields(twin: Twin, chair: Chair) -> dict[str, Any]:
         "corners": chair.corners,
         "penalties": chair.penalties,
         "best_corner": chair.best_corner,
+        "plays_again": chair.wants_rematch,
     }
 
 

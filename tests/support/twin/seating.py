@@ -8,6 +8,7 @@ from engine.commands import (
     AbsentPolicy,
     Join,
     Leave,
+    OpenSeated,
     OpenTable,
     RemoveSeat,
     RotateInvite,
@@ -27,7 +28,7 @@ from engine.rejections import Rejection
 from engine.rules import problems
 from engine.shown import Phase
 
-from . import endings, operators, presence, trading
+from . import endings, operators, presence, rematch, trading
 from .refused import Refused
 from .table import Chair, Twin
 
@@ -64,6 +65,12 @@ def open_table(twin: Twin, command: OpenTable, now_ms: int, chance: Callable[[in
             command.start_at_s,
         )
     )
+    if isinstance(command, OpenSeated):
+        for seat, person in enumerate(command.persons):
+            if person:
+                twin.say(SeatTaken(seat, person, now_ms))
+                twin.chairs[seat].person = person
+                twin.chairs[seat].seated_place = twin.seq
     endings.commit(twin, 1, 0, chance)
 
 
@@ -78,7 +85,16 @@ def is_valid(command: OpenTable) -> bool:
     private = command.visibility == Visibility.PRIVATE
     if command.absent_policy == AbsentPolicy.WAIT and not private:
         return False
+    if isinstance(command, OpenSeated) and not is_company(command):
+        return False
     return len(command.invite_hash) == (32 if private else 0)
+
+
+def is_company(command: OpenSeated) -> bool:
+    """Whether these persons can sit at one table."""
+    if command.persons and len(command.persons) != command.seats:
+        return False
+    return all(command.persons.count(person) == 1 for person in command.persons if person)
 
 
 def check_invite(twin: Twin, command: Join) -> None:
@@ -205,6 +221,7 @@ def get_up(twin: Twin, left: SeatLeft) -> None:
         twin.left_this_round = [*twin.left_this_round, (person, seat)][-REMOVED_KEPT:]
     presence.fresh(chair.people)
     chair.person = ""
+    chair.wants_rematch = False
     chair.seated_place = 0
     chair.absence = 0
     chair.away_until_ms = 0
@@ -220,6 +237,8 @@ def get_up(twin: Twin, left: SeatLeft) -> None:
     elif twin.phase in presence.IN_PLAY and not chair.bot and not chair.bot_wanted:
         chair.bot_wanted = True
         twin.say(BotWanted(seat))
+    if twin.vote_ends_at_ms:
+        rematch.fail(twin, now_ms)
 
 
 def pass_ownership(twin: Twin, person: str) -> None:

@@ -90,6 +90,7 @@ class Chair:
     corners: int = 0
     penalties: int = 0
     best_corner: int = 0
+    wants_rematch: bool = False
     bell_locked_until_ms: int = 0
     last_trade_seq: int = 0
     last_trade_at_ms: int = 0
@@ -141,6 +142,10 @@ class Twin:
     frozen_at_ms: int = 0
     """Since when the table's time stands still."""
     frozen_reason: str = ""
+    vote_ends_at_ms: int = 0
+    """While a vote on a rematch runs: when its time is over."""
+    rematch_at: str = ""
+    """The table at which those who wanted a rematch have it."""
     invite_hash: bytes = b""
     start_at_s: int = 0
     removed: list[str] = field(default_factory=list)
@@ -210,6 +215,8 @@ def show(twin: Twin, viewer: int, now_ms: int) -> TableView:
         bell_locked_until_ms=own.bell_locked_until_ms if own else 0,
         hand=to_packed(twin.rules, own.hand) if own else 0,
         offer_lot=to_packed(twin.rules, own.offer.lot) if own and own.offer else 0,
+        rematch_until_ms=twin.vote_ends_at_ms,
+        rematch_table=twin.rematch_at,
         marks=tuple(twin.marks),
     )
 
@@ -232,4 +239,5 @@ def show_seat(chair: Chair) -> SeatShown:
         offer_size=len(chair.offer.lot) if chair.offer else 0,
         offer_directed_at=chair.offer.directed_at if chair.offer else NOBODY,
         offer_ends_at_ms=chair.offer.ends_at_ms if chair.offer else 0,
+        plays_again=chair.wants_rematch,
     )

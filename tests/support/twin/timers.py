@@ -6,7 +6,7 @@ from engine.commands import NOBODY
 from engine.events import Absence, End, TableClosed, Why
 from engine.shown import Phase
 
-from . import endings, presence, rounds, trading
+from . import endings, presence, rematch, rounds, trading
 from .table import Chair, Twin
 
 UNSTARTED_MS = 15 * 60_000
@@ -14,7 +14,7 @@ FINISHED_MS = 10 * 60_000
 NO_PEOPLE_MS = 5 * 60_000
 
 # In this order where two are due at the same moment.
-OFFER_ENDS, GRACE_ENDS, IDLE, OPENING, CAP, NEXT_DEAL, CLOSING, NO_PEOPLE = range(8)
+OFFER_ENDS, GRACE_ENDS, IDLE, OPENING, CAP, NEXT_DEAL, CLOSING, NO_PEOPLE, VOTE_ENDS = range(9)
 
 
 def deadlines(twin: Twin) -> list[tuple[int, int, int]]:
@@ -37,7 +37,9 @@ def deadlines(twin: Twin) -> list[tuple[int, int, int]]:
         found.append((1 if rounds.all_want_next(twin) else twin.next_deal_at_ms, NEXT_DEAL, NOBODY))
     if twin.phase == Phase.SEATING and not twin.start_at_s:
         found.append((twin.opened_at_ms + UNSTARTED_MS, CLOSING, NOBODY))
-    if twin.phase == Phase.ENDED:
+    if twin.phase == Phase.ENDED and twin.vote_ends_at_ms:
+        found.append((twin.vote_ends_at_ms, VOTE_ENDS, NOBODY))
+    elif twin.phase == Phase.ENDED:
         found.append((twin.ended_at_ms + FINISHED_MS, CLOSING, NOBODY))
     assert twin.opening is not None
     unwatched = twin.no_people_since_ms and not twin.opening.for_bots
@@ -77,6 +79,8 @@ def tick(twin: Twin, now_ms: int, chance: Callable[[int], bytes]) -> None:
         endings.void(twin, now_ms, chance)
     elif what == NEXT_DEAL:
         rounds.deal(twin, now_ms)
+    elif what == VOTE_ENDS:
+        rematch.fail(twin, now_ms)
     elif what == NO_PEOPLE:
         endings.break_off(twin, End.NO_PEOPLE, now_ms)
     else:
@@ -94,6 +98,7 @@ def shut(twin: Twin, closed: TableClosed) -> None:
     twin.phase = Phase.CLOSED
     twin.frozen_at_ms = 0
     twin.frozen_reason = ""
+    twin.vote_ends_at_ms = 0
     for chair in twin.chairs:
         chair.connected = False
     twin.say(closed)

@@ -1,0 +1,157 @@
+"""Playing again with the same people."""
+
+from typing import Any
+
+import pytest
+from pit.v1 import lobby_pb2, table_pb2
+
+from services.client.happenings import Happened
+from services.client.protocol import SeatProtocol
+from services.gateway.errors import Refused
+from support.front import Front, Seated
+
+QUICK = table_pb2.Rules(round_cap_s=10, idle_s=3_600, sorting_pause_s=0, target=300)
+"""Three rounds without a corner end the game."""
+
+
+async def over(front: Front, **fields: Any) -> list[Seated]:
+    """A table of four whose game is over."""
+    seats = await front.playing(switches=QUICK, **fields)
+    await front.until(lambda: ended(seats))
+    return seats
+
+
+def ended(seats: list[Seated]) -> bool:
+    for each in seats:
+        each.take()
+    return all(each.view.phase == table_pb2.PHASE_ENDED for each in seats)
+
+
+async def vote(front: Front, seat: Seated, yes: bool = True) -> lobby_pb2.RematchResponse:
+    request = lobby_pb2.RematchRequest(table=seat.protocol.table, yes=yes)
+    response = await front.answer(front.gateway.lobby.rematch(seat.caller, request))
+    assert isinstance(response, lobby_pb2.RematchResponse)
+    await front.settle()
+    seat.take()
+    return response
+
+
+def kinds(seat: Seated) -> list[str]:
+    return [
+        str(each.event.WhichOneof("kind")) for each in seat.happenings if type(each) is Happened
+    ]
+
+
+async def test_all_find_the_same_table_and_their_own_seats() -> None:
+    async with Front() as front:
+        seats = await over(front, display_name="Ours", absent_policy=3)
+        for each in seats[:3]:
+            assert not (await vote(front, each)).HasField("table")
+        assert seats[1].view.rematch_until_us > 0
+        given = [await vote(front, seats[3])] + [await vote(front, each) for each in seats[:3]]
+        [new] = {each.table.name for each in given}
+        assert [each.seat for each in given] == [3, 0, 1, 2]
+        old = seats[0].protocol.table
+        assert new != old
+        for each in seats:
+            each.take()
+            assert kinds(each)[-5:] == ["rematch_voted"] * 4 + ["rematch_agreed"]
+            assert (each.view.rematch_table, each.view.rematch_until_us) == (new, 0)
+            assert all(seat.plays_again for seat in each.view.seats)
+        lines = [
+            await front.gateway.lobby._directory.line(name.partition("/")[2]) for name in (old, new)
+        ]
+        for line in lines:
+            assert line is not None
+        kept = ("rules", "seats", "visibility", "absent_policy", "bots_allowed", "owner", "persons")
+        first, second = ([getattr(line, name) for name in kept] for line in lines)
+        assert first == second
+        assert given[0].table.display_name == "Ours"
+        for response, each in zip(given, [seats[3], *seats[:3]], strict=True):
+            again = Seated(front, each.caller, SeatProtocol(new, response.seat_token))
+            again.connect()
+            await front.settle()
+            again.take()
+            assert again.view.seat == response.seat
+
+
+async def test_who_attaches_anew_sees_where_the_vote_stands() -> None:
+    async with Front() as front:
+        seats = await over(front)
+        await vote(front, seats[2])
+        fresh = Seated(
+            front,
+            seats[0].caller,
+            SeatProtocol(
+                seats[0].protocol.table,
+                front.seat_token(seats[0].caller, seats[0].protocol.table, 0),
+            ),
+        )
+        fresh.connect()
+        await front.settle()
+        fresh.take()
+        assert [seat.plays_again for seat in fresh.view.seats] == [False, False, True, False]
+        assert fresh.view.rematch_until_us == seats[2].view.rematch_until_us > 0
+
+
+async def test_a_no_is_told_to_all() -> None:
+    async with Front() as front:
+        seats = await over(front)
+        await vote(front, seats[0])
+        assert not (await vote(front, seats[1], yes=False)).HasField("table")
+        seats[2].take()
+        assert kinds(seats[2])[-2:] == ["rematch_voted", "rematch_failed"]
+        assert not any(seat.plays_again for seat in seats[2].view.seats)
+
+
+async def test_a_private_table_stays_private_and_a_late_player_finds_in() -> None:
+    async with Front() as front:
+        request = lobby_pb2.CreateTableRequest(
+            request_id=front.request_id(),
+            display_name="Ours",
+            preset="blitz",
+            seats=3,
+            switches=QUICK,
+            visibility=table_pb2.VISIBILITY_PRIVATE,
+        )
+        lobby = front.gateway.lobby
+        ada = front.person(0)
+        made = await front.answer(lobby.create_table(ada, request))
+        seats = []
+        for number in range(3):
+            joining = lobby_pb2.JoinTableRequest(invite_code=made.invite_code)
+            joined = await front.answer(lobby.join_table(front.person(number), joining))
+            protocol = SeatProtocol(made.table.name, joined.seat_token)
+            seats.append(Seated(front, front.person(number), protocol))
+            seats[-1].connect()
+        await front.settle()
+        start = lobby_pb2.StartTableRequest(table=made.table.name)
+        await front.answer(lobby.start_table(ada, start))
+        await front.until(lambda: ended(seats))
+        assert seats[2].session is not None
+        seats[2].session.closed()
+        await front.settle()
+        assert not (await vote(front, seats[1])).HasField("table")
+        agreed = await vote(front, seats[0])
+        assert agreed.table.visibility == table_pb2.VISIBILITY_PRIVATE
+        assert [seat.seat for seat in agreed.table.taken] == [0, 1]
+        stranger = lobby_pb2.JoinTableRequest(table=agreed.table.name)
+        with pytest.raises(Refused, match="TABLE_NOT_FOUND"):
+            await front.answer(lobby.join_table(front.person(7), stranger))
+        late = await vote(front, seats[2])
+        assert (late.table.name, late.seat) == (agreed.table.name, 2)
+        rotate = lobby_pb2.RotateInviteRequest(table=agreed.table.name)
+        code = (await front.answer(lobby.rotate_invite(ada, rotate))).invite_code
+        full = lobby_pb2.JoinTableRequest(invite_code=code)
+        with pytest.raises(Refused, match="TABLE_FULL"):
+            await front.answer(lobby.join_table(front.person(7), full))
+
+
+async def test_who_may_not_vote() -> None:
+    async with Front() as front:
+        seats = await front.playing(switches=QUICK)
+        with pytest.raises(Refused, match="NOT_NOW"):
+            await vote(front, seats[0])
+        seats[0].caller = front.person(9)
+        with pytest.raises(Refused, match="NOT_SEATED"):
+            await vote(front, seats[0])
