@@ -102,6 +102,11 @@ def _wrap(body: bytes) -> bytes:
     return prefix + crc32(prefix).to_bytes(4, "big") + body
 
 
+def packed_length(body: bytes) -> int:
+    """Bytes of the file that a frame with this body takes."""
+    return _HEADER.size + len(body)
+
+
 def unpack(game: str, content: bytes) -> Iterator[tuple[Frame, bytes] | Torn]:
     """Frames with their bodies, and last a `Torn` if the end is.
 
@@ -151,7 +156,7 @@ def beginning(game: str, content: bytes, newest_id: str) -> bytes:
             if id_order(frame.out_id) > limit:
                 break
             records += 1
-        end += _HEADER.size + len(body)
+        end += packed_length(body)
     return content[:end] if records else b""
 
 

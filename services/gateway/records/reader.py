@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from engine.rejections import Rejection
 from engine.value import value
 from services.archive import keys
 from services.archive.directory import DirectoryArchive
@@ -21,10 +22,10 @@ from services.archive.index import GameIndex, Place
 from services.archive.source import Game, add_live, from_content
 from services.archive.summary import Summary
 from services.gateway.errors import Refusal, Refused
+from services.gateway.records.scroll import NOTHING, Scroll, Scrolls
 from services.gateway.resource_names import shard_of
 from services.log.port import GatewayLog, OutEntry
 
-NOTHING: Final = "0-0"
 READ_COUNT: Final = 64
 """Entries in one reply: 3 MiB where every turn was full."""
 ENTRIES_MAX: Final = 4_096
@@ -55,6 +56,8 @@ class GameReader:
         self._index = GameIndex(root) if root is not None else None
         self._thread = ThreadPoolExecutor(1, "records")
         self._waiting = 0
+        self._scrolls = Scrolls()
+        """Used in the thread only."""
 
     def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
@@ -89,6 +92,29 @@ class GameReader:
             add_live(game, entries)
         return game
 
+    async def scroll(self, table: str) -> Scroll:
+        """Everything that has happened in a game. Raises `Refused` as `game` does, and where a
+        record is damaged or missing."""
+        scroll, start = await self.in_thread(lambda: self._unrolled(table))
+        live = Game(table, [], 0, [])
+        async for entries in self._pages(shard_of(table), start):
+            add_live(live, entries)
+        if live.records:
+
+            def written_on() -> Scroll:
+                longer = scroll.copy()
+                longer.take(live.records)
+                return longer
+
+            scroll = await self.in_thread(written_on)
+        if scroll.damaged or live.findings:
+            raise Refused(Rejection.TABLE_STOPPED)
+        if scroll.missing:
+            # The store lost its newest entries and the archive has yet to mark them as undone, or
+            # there is no archive here that has what the log has let go.
+            raise Refused(Refusal.TABLE_UNAVAILABLE)
+        return scroll
+
     async def newest_of(self, person: str, after: Place, count: int) -> list[Summary]:
         """Games of a person that the archive knows, newest first, as they are now. Raises
         `Refused`."""
@@ -117,6 +143,12 @@ class GameReader:
         up_to = self._copied_up_to(shard_of(table))
         content = self._archive.read(table) if self._archive is not None else None
         return Archived(content or b"", up_to)
+
+    def _unrolled(self, table: str) -> tuple[Scroll, str]:
+        """What is on disk, and after which entry the log has the rest."""
+        archived = self._archived(table)
+        scroll = self._scrolls.unroll(table, archived.content)
+        return scroll, max(archived.up_to, scroll.last_id, key=id_order)
 
     def _copied_up_to(self, shard: int) -> str:
         return self._index.positions().get(shard, NOTHING) if self._index is not None else NOTHING

@@ -7,18 +7,17 @@ from pit.v1 import record_pb2
 
 from engine.rejections import Rejection
 from services.archive.index import NEWEST, Place
-from services.archive.summary import Summary, summary_of
+from services.archive.summary import Summary
 from services.gateway.directory import Directory
-from services.gateway.errors import Refusal, Refused
+from services.gateway.errors import Refused
 from services.gateway.lobby.checks import page_size
 from services.gateway.names import NameBook
 from services.gateway.records.reader import GameReader
 from services.gateway.records.told import (
     EVENTS_MAX,
-    RecordsDamaged,
-    RecordsMissing,
     Told,
     game_message,
+    may_see,
     seen_messages,
     tell,
 )
@@ -69,8 +68,7 @@ class RecordService:
         ]
         found = []
         for table in sorted(tables)[:TABLES_AT_ONCE_MAX]:
-            game = await self._reader.game(table)
-            summary = await self._reader.in_thread(lambda game=game: summary_of(game))  # type: ignore[misc]
+            summary = (await self._reader.scroll(table)).summary
             if person in summary.players:
                 found.append(summary)
         return found
@@ -84,22 +82,12 @@ class RecordService:
         if not 0 <= request.page_size <= EVENTS_MAX:
             raise Refused.field("page_size", f"0 to {EVENTS_MAX}")
         count = request.page_size or EVENTS_MAX
-        told = await self._told(table, caller.person, request.after_seq, count)
-        if not told.may_see:
+        scroll = await self._reader.scroll(table)
+        if not may_see(scroll, caller.person):
             raise Refused(Rejection.TABLE_NOT_FOUND)
+        told = tell(scroll, caller.person, request.after_seq, count)
         await self._learn(set(told.persons()))
         return await self._reader.in_thread(lambda: self._response(told))
-
-    async def _told(self, table: str, person: str, after_seq: int, count: int) -> Told:
-        game = await self._reader.game(table)
-        try:
-            return await self._reader.in_thread(lambda: tell(game, person, after_seq, count))
-        except RecordsMissing:
-            # The store lost its newest entries and the archive has yet to mark them as undone, or
-            # there is no archive here that has what the log has let go.
-            raise Refused(Refusal.TABLE_UNAVAILABLE) from None
-        except RecordsDamaged:
-            raise Refused(Rejection.TABLE_STOPPED) from None
 
     def _response(self, told: Told) -> record_pb2.GetGameResponse:
         return record_pb2.GetGameResponse(

@@ -1,4 +1,4 @@
-"""A game as one person may be told it: pure, from its records.
+"""A game as one person may be told it: pure, from its scroll.
 
 A seat's own cards are told to who held it at that time: from `SeatTaken` on, until the seat is
 left or forfeited, a stand-in's play in between included. Everything else is what a spectator
@@ -6,7 +6,6 @@ sees. A round's starting hands follow from the seed that its end publishes.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -17,24 +16,15 @@ from engine.commands import NOBODY, Visibility
 from engine.events import Event
 from engine.value import value
 from engine.view import view
-from services.archive.source import Game, numbered
 from services.archive.summary import Summary
 from services.gateway.convert.cards import deck_of
 from services.gateway.convert.events import US_PER_MS, Names, concerned, event_message, own_part
 from services.gateway.convert.rules import rule_set_message
+from services.gateway.records.scroll import Scroll
 from services.gateway.resource_names import person_name, table_name
-from services.log.codec import Undecodable, unpack_record
 
 EVENTS_MAX: Final = 1_000
 """In one page: about 100 KiB."""
-
-
-class RecordsMissing(Exception):
-    """The records do not follow one another: some are not there, or another history's are."""
-
-
-class RecordsDamaged(Exception):
-    """A record cannot be read, and so nobody knows how the game went on."""
 
 
 @value
@@ -48,15 +38,14 @@ class Seen:
     """The seat whose part of it may be told, else `NOBODY`."""
 
 
-@dataclass(slots=True)
+@value
 class Told:
     """What is told of a game."""
 
     summary: Summary
-    may_see: bool = False
-    """Whether the table exists for this person."""
-    seen: list[Seen] = field(default_factory=list)
-    more: bool = False
+    seen: tuple[Seen, ...]
+    more: bool
+    """Whether events follow."""
 
     def persons(self) -> Iterator[str]:
         """Everybody whose name is shown."""
@@ -66,50 +55,42 @@ class Told:
                 yield one.event.person
 
 
-def tell(game: Game, person: str, after_seq: int, count: int) -> Told:
-    """The game, and up to `count` of its events after `after_seq`.
+def may_see(scroll: Scroll, person: str) -> bool:
+    """Whether the table exists for this person."""
+    if not scroll.summary.opened:
+        return False
+    return (
+        scroll.summary.visibility != Visibility.PRIVATE
+        or person in scroll.owners
+        or any(_sits_down(event, person) for _, event in scroll.moves)
+    )
 
-    Raises `RecordsMissing`, `RecordsDamaged`.
-    """
-    told = Told(Summary(game.name))
+
+def tell(scroll: Scroll, person: str, after_seq: int, count: int) -> Told:
+    """The game, and up to `count` of its events after `after_seq`."""
+    page = scroll.events[after_seq : after_seq + count]
     held: set[int] = set()
-    known = False
-    for expected, (seq, now_ms, event) in enumerate(_events(game), 1):
-        if seq != expected:
-            raise RecordsMissing(f"event {seq} follows {expected - 1}")
-        told.summary.take(seq, event)
-        _move(held, event, person)
-        known |= bool(held) or told.summary.owner == person
+    for seq, event in scroll.moves:
         if seq <= after_seq:
-            continue
-        if len(told.seen) < count:
-            own_seat = next((seat for seat in concerned(event) if seat in held), NOBODY)
-            told.seen.append(Seen(seq, now_ms, event, own_seat))
-        else:
-            told.more = True
-    told.may_see = told.summary.opened and (known or told.summary.visibility != Visibility.PRIVATE)
-    return told
+            _move(held, event, person)
+    seen = []
+    for seq, (now_ms, event) in enumerate(page, after_seq + 1):
+        _move(held, event, person)
+        own_seat = next((seat for seat in concerned(event) if seat in held), NOBODY)
+        seen.append(Seen(seq, now_ms, event, own_seat))
+    return Told(scroll.summary, tuple(seen), after_seq + count < len(scroll.events))
 
 
-def _events(game: Game) -> Iterator[tuple[int, int, Event]]:
-    for kept in game.records:
-        try:
-            record = unpack_record(game.name, kept.record)
-        except Undecodable as error:
-            raise RecordsDamaged(error.reason) from None
-        for seq, event in numbered(record):
-            yield seq, kept.now_ms, event
-    for finding in game.findings:
-        if finding.kind == "damage":  # whether seals hold is for `pit verify` to say
-            raise RecordsDamaged(finding.text)
+def _sits_down(event: Event, person: str) -> bool:
+    return isinstance(event, events.SeatTaken) and event.person == person
 
 
 def _move(held: set[int], event: Event, person: str) -> None:
     """Who sits down holds the seat, and no longer who sat there."""
     match event:
-        case events.SeatTaken(seat=seat, person=taker):
+        case events.SeatTaken(seat=seat):
             held.discard(seat)
-            if taker == person:
+            if _sits_down(event, person):
                 held.add(seat)
         case events.SeatLeft(seat=seat) | events.SeatForfeited(seat=seat):
             held.discard(seat)
