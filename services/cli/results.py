@@ -77,7 +77,9 @@ def show_results(wish: Wish, form: Form) -> int:
             elif wanted(result.summary, wish):
                 found.append(result)
     found.sort(key=lambda one: (one.summary.start_ms, one.summary.game))
-    names = _names(settings.redis_url, {p for one in found for p in one.summary.persons if p})
+    persons = {p for one in found for p in one.summary.persons if p}
+    operators = {each.operator for one in found for each in one.summary.corrections}
+    names = _names(settings.redis_url, persons | operators)
     _PRINTERS[form](found, names)
     for name in damaged:
         print(
@@ -223,7 +225,7 @@ def _print_json(found: Sequence[Result], names: dict[str, str]) -> None:
                 "seat": one.seat,
                 "delta": one.delta,
                 "reason": one.reason,
-                "operator": one.operator,
+                "operator": names.get(one.operator, one.operator),
                 "at": _time(one.at_ms),
             }
             for one in result.summary.corrections
@@ -249,7 +251,8 @@ def _print_text(found: Sequence[Result], names: dict[str, str]) -> None:
             place = f"{seat['place']}." if seat["place"] else "-"
             print(f"  {place:>3} {seat['score']:>6}  seat {seat['seat']}  {who}")
         for one in result.summary.corrections:
-            print(f"      seat {one.seat} {one.delta:+}: {one.reason} ({one.operator})")
+            operator = names.get(one.operator, one.operator)
+            print(f"      seat {one.seat} {one.delta:+}: {one.reason} ({operator})")
     print(f"{len(found)} games")
 
 

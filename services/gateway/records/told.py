@@ -53,6 +53,8 @@ class Told:
         for one in self.seen:
             if type(one.event) is events.SeatTaken:
                 yield one.event.person
+            elif operator := getattr(one.event, "operator", ""):
+                yield operator
 
 
 def may_see(scroll: Scroll, person: str) -> bool:
