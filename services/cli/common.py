@@ -10,6 +10,7 @@ from services.cli.failures import Exit, Failure
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+    from services.archive.directory import DirectoryArchive
     from services.log.port import ReaderLog
     from services.settings import Settings
 
@@ -75,6 +76,22 @@ def opened_log(url: str) -> Iterator["ReaderLog | None"]:
             log.close()
 
 
+def opened_archive(settings: "Settings") -> "DirectoryArchive":
+    """The records on disk. Raises `Failure` where there is no such directory and no store either:
+    nothing found there would look like nothing to find."""
+    from services.archive.directory import DirectoryArchive
+
+    root = settings.archive_directory
+    if not settings.redis_url and not root.is_dir():
+        raise Failure(
+            Exit.NOT_FOUND,
+            f"there is no archive at {root.absolute()}",
+            "PIT_ARCHIVE, or PIT_DATA, names its directory; PIT_REDIS_URL names no store either",
+            "run it where the archiver runs, or set PIT_ARCHIVE to its directory",
+        )
+    return DirectoryArchive(root)
+
+
 def public_key(settings: "Settings", path: Path | None) -> "Ed25519PublicKey | None":
     """The key that seals are checked with: a pinned one, else the one beside the archive."""
     from services.archive import keys
@@ -83,5 +100,10 @@ def public_key(settings: "Settings", path: Path | None) -> "Ed25519PublicKey | N
         return keys.public_key(settings.archive_directory)
     key = keys.parse_public_key(path)
     if key is None:
-        raise Failure(Exit.USAGE, f"{path} holds no public key", "64 hex digits are expected", "")
+        raise Failure(
+            Exit.USAGE,
+            f"{path} holds no public key",
+            "64 hex digits are expected",
+            "name a copy of the archive's public-key.hex",
+        )
     return key

@@ -356,7 +356,10 @@ def verify(
 
     if [bool(game), everything, file is not None].count(True) != 1:
         raise Failure(
-            Exit.USAGE, "name one game, or give --all or --file", "", "see `pit verify --help`"
+            Exit.USAGE,
+            "name one game, or give --all or --file",
+            "it must be said what to prove",
+            "see `pit verify --help`",
         )
     if file is not None:
         raise typer.Exit(verify_file(file, key, json))

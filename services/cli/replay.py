@@ -9,10 +9,9 @@ from engine.commands import NOBODY
 from engine.events import Event, RoundScored, RoundVoid, TableOpened
 from engine.rules import PRESETS
 from engine.view import view
-from services.archive.directory import DirectoryArchive
 from services.archive.facts import facts_of, plain, plain_cards
 from services.archive.source import Game, find, numbered
-from services.cli.common import load_settings, opened_log, public_key
+from services.cli.common import load_settings, opened_archive, opened_log, public_key
 from services.cli.fact_lines import fact_lines
 from services.cli.failures import Exit, Failure
 from services.cli.story import Story
@@ -27,7 +26,7 @@ def load_game(name: str) -> Game:
     """A game from archive and live log. Raises `Failure` where there is none."""
     settings = load_settings()
     with opened_log(settings.redis_url) as log:
-        archive = DirectoryArchive(settings.archive_directory)
+        archive = opened_archive(settings)
         game = find(name, archive, public_key(settings, None), log)
     if not game.records:
         raise not_found(name, str(settings.archive_directory), bool(settings.redis_url))

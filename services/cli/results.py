@@ -14,7 +14,13 @@ from engine.rules import preset_name, rules_hash
 from services.archive.directory import DirectoryArchive
 from services.archive.source import Game, find, find_all
 from services.archive.summary import Summary
-from services.cli.common import explained_store, load_settings, opened_log, public_key
+from services.cli.common import (
+    explained_store,
+    load_settings,
+    opened_archive,
+    opened_log,
+    public_key,
+)
 from services.cli.failures import Exit, Failure
 from services.cli.verify import not_found
 from services.log import keys
@@ -58,7 +64,7 @@ class Result:
 def show_results(wish: Wish, form: Form) -> int:
     """Print the results; the exit code."""
     settings = load_settings()
-    archive = DirectoryArchive(settings.archive_directory)
+    archive = opened_archive(settings)
     damaged: list[str] = []
     found: list[Result] = []
     with opened_log(settings.redis_url) as log:

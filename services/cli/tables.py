@@ -10,10 +10,9 @@ from engine.rules import preset_name, rules_hash
 from engine.shown import Phase, SeatShown, TableView
 from engine.view import show
 from services.archive.audit import audit
-from services.archive.directory import DirectoryArchive
 from services.archive.index import FILE, GameIndex
 from services.archive.summary import Summary
-from services.cli.common import explained_store, load_settings
+from services.cli.common import explained_store, load_settings, opened_archive
 from services.cli.failures import Exit, Failure
 from services.cli.replay import load_game
 from services.log.codec import LobbyLine, unpack_lobby_line
@@ -25,7 +24,7 @@ def list_tables(everything: bool, as_json: bool) -> None:
     lines = [_live(line) for line in _lobby(settings.redis_url)]
     if everything:
         known = {line["table"] for line in lines}
-        archive = DirectoryArchive(settings.archive_directory)
+        archive = opened_archive(settings)
         summaries = _summaries(settings.archive_directory)
         lines += [
             _archived(game, summaries.get(game)) for game in archive.games() if game not in known
@@ -48,7 +47,9 @@ def show_table(name: str, as_json: bool) -> None:
     if as_json:
         print(json.dumps(shown))
         return
-    print(f'{name}  "{view.display_name}"  {shown["rules"]}, {shown["phase"]}, round {view.round}')
+    frozen = f", time stands still: {view.frozen_reason}" if view.frozen_at_ms else ""
+    where = f"{shown['rules']}, {shown['phase']}, round {view.round}{frozen}"
+    print(f'{name}  "{view.display_name}"  {where}')
     print(f"{'seat':>4}  {'player':<24} {'score':>6} {'cards':>5} {'offer':>5}")
     for seat, state in enumerate(view.seats):
         if not state.dropped:
@@ -57,7 +58,10 @@ def show_table(name: str, as_json: bool) -> None:
             print(f"{seat:>4}  {player:<24} {state.score:>6} {state.cards:>5} {offer:>5}")
     if verdict.findings:
         raise Failure(
-            Exit.CHECK_FAILED, "the records do not hold", "", f"`pit verify {name}` says why"
+            Exit.CHECK_FAILED,
+            "the records do not hold",
+            verdict.findings[0].text,
+            f"`pit verify {name}` says more",
         )
 
 
@@ -138,6 +142,7 @@ def _shown(view: TableView) -> dict[str, Any]:
         "rules": preset_name(view.rules) or rules_hash(view.rules),
         "phase": Phase(view.phase).name.lower(),
         "round": view.round,
+        "frozen": view.frozen_reason if view.frozen_at_ms else None,
         "seq": view.seq,
         "scores": [seat.score for seat in view.seats],
         "people": [seat.person for seat in view.seats],

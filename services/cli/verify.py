@@ -5,10 +5,9 @@ from pathlib import Path
 
 from engine.shown import Phase
 from services.archive.audit import Verdict, audit
-from services.archive.directory import DirectoryArchive
 from services.archive.exported import game_of
 from services.archive.source import find, find_all
-from services.cli.common import load_settings, opened_log, public_key
+from services.cli.common import load_settings, opened_archive, opened_log, public_key
 from services.cli.failures import Exit, Failure
 from services.log.port import Damaged
 
@@ -20,7 +19,7 @@ def verify_one(name: str, key_path: Path | None, as_json: bool) -> int:
     settings = load_settings()
     key = public_key(settings, key_path)
     with opened_log(settings.redis_url) as log:
-        game = find(name, DirectoryArchive(settings.archive_directory), key, log)
+        game = find(name, opened_archive(settings), key, log)
     verdict = audit(game)
     if not verdict.events and not verdict.findings:
         raise not_found(name, str(settings.archive_directory), bool(settings.redis_url))
@@ -52,7 +51,7 @@ def verify_all(key_path: Path | None, as_json: bool) -> int:
     key = public_key(settings, key_path)
     games = broken = 0
     with opened_log(settings.redis_url) as log:
-        for game in find_all(DirectoryArchive(settings.archive_directory), key, log):
+        for game in find_all(opened_archive(settings), key, log):
             verdict = audit(game)
             if not verdict.events and not verdict.findings:
                 continue  # somebody asked for a table that never was

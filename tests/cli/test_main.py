@@ -143,3 +143,24 @@ def test_config_names_what_is_wrong(here: Here) -> None:
     refused = here("config", settings={"PIT_PORT_BASE": "many"})
     assert refused.code == Exit.USAGE
     assert "PIT_PORT_BASE" in refused.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("verify", "--all"),
+        ("verify", "00aaaaaaaaaaaaaaaaaaaa"),
+        ("results",),
+        ("table", "list", "--all"),
+        ("table", "show", "00aaaaaaaaaaaaaaaaaaaa"),
+        ("table", "replay", "00aaaaaaaaaaaaaaaaaaaa"),
+    ],
+)
+def test_a_directory_that_is_no_archive_is_not_an_empty_one(
+    here: Here, arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Run in the wrong place, `verify --all` must not find everything in order."""
+    refused = here(*arguments, settings={"PIT_DATA": str(tmp_path / "elsewhere")})
+    assert refused.code == Exit.NOT_FOUND
+    assert "elsewhere/archive" in refused.err
+    assert "PIT_ARCHIVE" in refused.err

@@ -150,6 +150,18 @@ def test_list_and_show_agree_with_the_records(here: Here, root: Path) -> None:
     assert shown["scores"] == corrected["totals"]
 
 
+def test_a_frozen_table_is_shown_as_one(here: Here, tmp_path: Path) -> None:
+    game = WholeGame("blitz", 4, seed=5).trading()
+    game.freeze()
+    archived(tmp_path, game)
+    settings = {"PIT_ARCHIVE": str(tmp_path)}
+    shown = here("table", "show", GAME, settings=settings)
+    assert shown.code == Exit.GOOD, shown.err
+    assert shown.out.splitlines()[0].endswith("open, round 1, time stands still: a dispute")
+    told = json.loads(here("table", "show", GAME, "--json", settings=settings).out)
+    assert told["frozen"] == "a dispute"
+
+
 def test_a_list_without_an_index_still_names_the_games(
     here: Here, root: Path, tmp_path: Path
 ) -> None:
