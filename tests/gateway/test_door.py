@@ -11,7 +11,9 @@ from grpc_health.v1 import health_pb2
 from pit.v1 import lobby_pb2, play_pb2
 
 from services.gateway import gateway
+from services.gateway.doors.grpc_aio import server
 from services.gateway.doors.grpc_aio.server import GrpcDoor
+from services.gateway.lobby.news import TableWatch
 from services.gateway.session.core import Session
 from services.gateway.session.roles import Role
 from services.log.port import StoreFull, Unavailable
@@ -150,3 +152,21 @@ async def test_the_last_words_of_a_stream_arrive_before_its_end(
         answer = await refusal(call.read())
         assert repr(answer) == "UNAVAILABLE DRAINING"
         assert answer.retry_after_ms > 0
+
+
+async def test_a_list_of_tables_that_nobody_reads_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def more_than_anybody_takes(_: TableWatch) -> lobby_pb2.WatchTablesResponse:
+        return lobby_pb2.WatchTablesResponse(gone=["a table" * 100] * 1_000)
+
+    monkeypatch.setattr(TableWatch, "next_news", more_than_anybody_takes)
+    monkeypatch.setattr(server, "SLOW_READER_S", 0.2)
+    async with Front() as front, door(front) as (_, channel):
+        call = channel.unary_stream("/pit.v1.LobbyService/WatchTables")(
+            b"", metadata=metadata(front)
+        )
+        assert await call.read()
+        assert len(front.gateway._sessions) == 1
+        async with asyncio.timeout(10):
+            while front.gateway._sessions:  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0.01)
+        call.cancel()

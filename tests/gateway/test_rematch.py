@@ -7,7 +7,7 @@ from pit.v1 import lobby_pb2, table_pb2
 
 from services.client.happenings import Happened
 from services.client.protocol import SeatProtocol
-from services.gateway.errors import Refused
+from services.gateway.errors import Refusal, Refused
 from support.front import Front, Seated
 
 QUICK = table_pb2.Rules(round_cap_s=10, idle_s=3_600, sorting_pause_s=0, target=300)
@@ -145,6 +145,30 @@ async def test_a_private_table_stays_private_and_a_late_player_finds_in() -> Non
         full = lobby_pb2.JoinTableRequest(invite_code=code)
         with pytest.raises(Refused, match="TABLE_FULL"):
             await front.answer(lobby.join_table(front.person(7), full))
+
+
+async def test_a_rematch_whose_people_have_left_is_open_to_who_comes_late() -> None:
+    async with Front() as front:
+        seats = await over(front)
+        for each in seats[1:]:
+            assert each.session is not None
+            each.session.closed()
+        await front.settle()
+        lobby, old = front.gateway.lobby, seats[0].protocol.table
+        opening = lobby._open_again
+        lobby._open_again = interrupted
+        with pytest.raises(Refused, match="TABLE_UNAVAILABLE"):
+            await vote(front, seats[0])
+        lobby._open_again = opening
+        leaving = lobby_pb2.LeaveTableRequest(table=old)
+        await front.answer(lobby.leave_table(seats[0].caller, leaving))
+        late = await vote(front, seats[2])
+        assert (late.seat, late.table.owner) == (2, f"people/{seats[2].caller.person}")
+        assert [seat.seat for seat in late.table.taken] == [2]
+
+
+async def interrupted(*_: object) -> None:
+    raise Refused(Refusal.TABLE_UNAVAILABLE)
 
 
 async def test_who_may_not_vote() -> None:

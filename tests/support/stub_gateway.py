@@ -74,6 +74,9 @@ class StubGateway(identity_pb2_grpc.IdentityServiceServicer, lobby_pb2_grpc.Lobb
         self.refuses_refresh = False
         self.unavailable = 0
         """So many calls to CreateTable find nobody to answer."""
+        self.told: list[tuple[list[lobby_pb2.WatchTablesResponse], grpc.StatusCode, str]] = []
+        self.watched: list[str] = []
+        """With which token each stream of tables came."""
         self.created: list[lobby_pb2.CreateTableRequest] = []
         self._streams: asyncio.Queue[StubStream] = asyncio.Queue()
 
@@ -105,6 +108,16 @@ class StubGateway(identity_pb2_grpc.IdentityServiceServicer, lobby_pb2_grpc.Lobb
         self.refreshed_by.append(request.refresh_token)
         renewed.access_expires_in.FromSeconds(900)
         return renewed
+
+    async def WatchTables(
+        self, request: Any, context: Any
+    ) -> AsyncIterator[lobby_pb2.WatchTablesResponse]:
+        """One of `told` a stream: messages, and how it ends."""
+        self.watched.append(dict(context.invocation_metadata())["authorization"])
+        messages, code, reason = self.told.pop(0)
+        for message in messages:
+            yield message
+        await context.abort(code, "ended", _details(reason))
 
     async def CreateTable(self, request: Any, context: Any) -> lobby_pb2.CreateTableResponse:
         self.created.append(request)

@@ -34,15 +34,15 @@ class Rematches(Seats):
         line = await self._directory.line(table)
         if line is None or not line.rematch_table or not request.yes:
             return lobby_pb2.RematchResponse()
-        await self._open_again(line)
+        await self._open_again(line, caller)
         seat, token = await self._seat_again(caller, line, seat)
         return lobby_pb2.RematchResponse(
             table=await self._table(line.rematch_table), seat=seat, seat_token=token
         )
 
-    async def _open_again(self, line: LobbyLine) -> None:
-        """The new table, with those in their seats who have said yes."""
-        playing = [person for person in line.rematch if person]
+    async def _open_again(self, line: LobbyLine, caller: Caller) -> None:
+        """The new table, with those in their seats who have said yes and not left since."""
+        playing = [person for person in line.rematch if person] or [caller.person]
         command = commands.OpenSeated(
             _opening_id(line.table),
             content_hash(b"rematch"),
