@@ -30,6 +30,8 @@ STRATEGIES: Final[dict[str, tuple[Strategy, ...]]] = {
     "mixed": (CAREFUL, CAREFUL, CAREFUL, CHASER),
 }
 """By name on the command line; of several, each seat draws one."""
+MAINTENANCE: Final = "MAINTENANCE"
+"""Why a gateway opens no tables for a while."""
 TABLE_RETRY_S: Final = 1.0
 """Before another try to open a table that was refused."""
 LEAVING_S: Final = 2.0
@@ -71,9 +73,24 @@ class House:
         self._closing = False
 
     async def open_tables(self, count: int) -> None:
-        """Open so many tables of our own; each is followed by another when its game ends."""
-        assert self._tables is not None
-        await self._tables.open(count)
+        """Open so many tables of our own; each is followed by another when its game ends.
+
+        Raises `Refused`, but not for maintenance: that passes.
+        """
+        tables = self._tables
+        assert tables is not None
+        await asyncio.gather(*(self._open_one(tables) for _ in range(count)))
+
+    async def _open_one(self, tables: BotTables) -> None:
+        backoff = Backoff()
+        while not self._closing:
+            try:
+                await tables.open_one()
+                return
+            except Refused as failure:
+                if failure.reason != MAINTENANCE:
+                    raise
+                await asyncio.sleep(backoff.delay_s(TABLE_RETRY_S))
 
     async def follow(self) -> None:
         """Seat a bot wherever one is wanted, for ever. Raises `ClientError` when refused."""

@@ -32,10 +32,6 @@ class BotTables:
         self._open: set[str] = set()
         self._at_once = asyncio.Semaphore(AT_ONCE)
 
-    async def open(self, count: int) -> list[str]:
-        """Open and start so many tables; returns their names."""
-        return list(await asyncio.gather(*(self.open_one() for _ in range(count))))
-
     async def open_one(self) -> str:
         """Open a table and start it: every seat then wants a bot. Raises `Refused`."""
         self._opened += 1

@@ -163,3 +163,16 @@ async def eventually(ask: Callable[[], Awaitable[Answer]]) -> Answer:
                 if answer:
                     return answer
             await asyncio.sleep(0.1)
+
+
+async def refused_in_maintenance(person: Exchange) -> str:
+    """What a person who wants to open a table is told, once the gateway has heard of it."""
+
+    async def open_until_refused() -> None:
+        while True:
+            await table_of(person)
+            await asyncio.sleep(0.05)
+
+    with refused(StatusCode.FAILED_PRECONDITION, "MAINTENANCE") as told:
+        await asyncio.wait_for(open_until_refused(), WAIT_S)
+    return told.value.message

@@ -1,9 +1,9 @@
 """Looking up fields of the public schema by dotted paths."""
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
-from pit.v1 import identity_pb2, lobby_pb2, play_pb2, record_pb2, table_pb2
+from pit.v1 import identity_pb2, lobby_pb2, operate_pb2, play_pb2, record_pb2, table_pb2
 
-FILES = (identity_pb2, lobby_pb2, play_pb2, record_pb2, table_pb2)
+FILES = (identity_pb2, lobby_pb2, operate_pb2, play_pb2, record_pb2, table_pb2)
 
 
 def find_message(name: str) -> Descriptor:
