@@ -93,6 +93,9 @@ FOR_THOSE_WHO_PLAY: Final = frozenset(
         "LobbyService/QuickJoin",
         "LobbyService/LeaveTable",
         "LobbyService/ListMySeats",
+        "LobbyService/CreateTransferCode",
+        "LobbyService/Rematch",
+        "PlayService/Act",
     }
 )
 """Methods that make no sense for an operator, who holds no seat. (`Play` is refused by itself.)"""

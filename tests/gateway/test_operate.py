@@ -3,22 +3,18 @@
 import asyncio
 import secrets
 import time
-from collections.abc import Iterator
 
-import pytest
 from grpc import StatusCode
 from pit.v1 import lobby_pb2, operate_pb2, play_pb2, play_pb2_grpc, table_pb2
 
 from services.client.exchange import Exchange
 from services.client.operator import Operator
 from services.log.connection import SyncConnection
-from services.log.server import EmbeddedServer
 from support.operated import (
     NAME,
     Operated,
     event,
     eventually,
-    operated,
     people,
     playing,
     refused,
@@ -27,20 +23,6 @@ from support.operated import (
     table_of,
     wrong,
 )
-from support.valkey import emptied, running
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    with running("valkey", tmp_path_factory.mktemp("operate")) as started:
-        emptied(started)
-        yield started
-
-
-@pytest.fixture(scope="module")
-def system(server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operated]:
-    with operated(server.url, tmp_path_factory.mktemp("gateway")) as started:
-        yield started
 
 
 def template(**fields: object) -> lobby_pb2.CreateTableRequest:
@@ -147,7 +129,7 @@ async def test_tables_of_an_event_start_at_their_hour(system: Operated) -> None:
             (0, {}, "count"),
             (501, {}, "count"),
             (1, {"visibility": table_pb2.VISIBILITY_PRIVATE}, "template.visibility"),
-            (1, {"preset": "bridge"}, "preset"),
+            (1, {"preset": "bridge"}, "template.preset"),
         ):
             with wrong(field):
                 await operator.create_tables(template(**fields), count, start_at_s)

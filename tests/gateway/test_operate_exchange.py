@@ -3,7 +3,6 @@
 import asyncio
 import secrets
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,20 +23,7 @@ from services.log.connection import SyncConnection
 from services.log.port import Unclear
 from services.log.server import EmbeddedServer
 from support.operated import NAME, Operated, operated, playing, refused, wrong
-from support.valkey import SHARDS, emptied, running
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    with running("valkey", tmp_path_factory.mktemp("operate")) as started:
-        emptied(started)
-        yield started
-
-
-@pytest.fixture(scope="module")
-def system(server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operated]:
-    with operated(server.url, tmp_path_factory.mktemp("gateway"), "m1", "m2") as started:
-        yield started
+from support.valkey import SHARDS, emptied
 
 
 async def owners(operator: Operator) -> dict[int, str]:

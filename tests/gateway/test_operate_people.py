@@ -3,42 +3,32 @@
 import asyncio
 import secrets
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from grpc import StatusCode, aio
-from pit.v1 import identity_pb2, identity_pb2_grpc, lobby_pb2, lobby_pb2_grpc
+from pit.v1 import (
+    identity_pb2,
+    identity_pb2_grpc,
+    lobby_pb2,
+    lobby_pb2_grpc,
+    play_pb2,
+    play_pb2_grpc,
+)
 
 from services.client.exchange import Exchange
-from services.log.server import EmbeddedServer
 from support.gatewayd import gateway
 from support.operated import (
     NAME,
     Operated,
     event,
     eventually,
-    operated,
     people,
     refused,
     seated,
     table_of,
     wrong,
 )
-from support.valkey import emptied, running
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    with running("valkey", tmp_path_factory.mktemp("operate")) as started:
-        emptied(started)
-        yield started
-
-
-@pytest.fixture(scope="module")
-def system(server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operated]:
-    with operated(server.url, tmp_path_factory.mktemp("gateway")) as started:
-        yield started
 
 
 async def test_a_person_is_found_by_name_and_removed_from_a_table(system: Operated) -> None:
@@ -80,10 +70,10 @@ async def test_a_person_is_found_by_name_and_removed_from_a_table(system: Operat
 
 @pytest.mark.all
 async def test_a_banned_person_is_cut_off_on_every_gateway_and_let_in_again(
-    system: Operated, server: EmbeddedServer, tmp_path: Path
+    system: Operated, tmp_path: Path
 ) -> None:
     keys = {"PIT_TOKEN_KEYS": system.gateway.keys, "PIT_PROFILE": "load"}
-    with gateway(server.url, tmp_path, **keys) as second:
+    with gateway(system.url, tmp_path, **keys) as second:
         async with (
             people(second.target, "Mal", "Ben") as [mal, ben],
             system.operator() as operator,
@@ -162,11 +152,17 @@ async def test_an_operator_looks_at_the_lobby_but_holds_no_seat(system: Operated
             return table in {line.name for line in listed.tables}
 
         assert await eventually(is_listed)
+        play = play_pb2_grpc.PlayServiceStub(connection.channel)
         for method, request in (
             (stub.JoinTable, lobby_pb2.JoinTableRequest(table=table)),
             (stub.QuickJoin, lobby_pb2.QuickJoinRequest()),
             (stub.ListMySeats, lobby_pb2.ListMySeatsRequest()),
             (stub.LeaveTable, lobby_pb2.LeaveTableRequest(table=table)),
+            (stub.Rematch, lobby_pb2.RematchRequest(table=table)),
+            (stub.CreateTransferCode, lobby_pb2.CreateTransferCodeRequest()),
+            (play.Act, play_pb2.ActRequest(table=table)),
         ):
             with pytest.raises(aio.AioRpcError, match="needs role player"):
                 await method(request, metadata=metadata)
+        with pytest.raises(aio.AioRpcError, match="needs role player"):
+            await play.Play(iter([play_pb2.PlayRequest()]), metadata=metadata).read()

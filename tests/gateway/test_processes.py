@@ -127,6 +127,9 @@ def test_an_address_that_is_taken_is_named(valkey_url: str, tmp_path: Path) -> N
         with gateway(valkey_url, tmp_path, PIT_PORT_BASE=str(first.port)) as second:
             assert second.process.wait(20) not in (0, None)
             assert str(first.port) in second.log()[-1]["address"]
+        with gateway(valkey_url, tmp_path, PIT_OPERATE_PORT=str(first.port)) as third:
+            assert third.process.wait(20) == 7
+            assert "PIT_OPERATE_PORT" in third.log()[-1]["fix"]
 
 
 @pytest.mark.all

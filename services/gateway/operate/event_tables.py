@@ -7,7 +7,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from pit.v1 import lobby_pb2, operate_pb2, table_pb2
 
 from engine import commands
-from services.gateway.errors import Refused
+from services.gateway.errors import Refusal, Refused
 from services.gateway.hub import Hub
 from services.gateway.lobby.checks import derived_id, given_id, request_id
 from services.gateway.lobby.tables import opening
@@ -41,10 +41,16 @@ class EventTables:
         start_at_s = _start_at_s(request, self._wall())
         if request.template.visibility == table_pb2.VISIBILITY_PRIVATE:
             raise Refused.field("template.visibility", "public or unlisted")
-        opened = [
-            self._one(caller, request.template, given, number, start_at_s)
-            for number in range(request.count)
-        ]
+        try:
+            opened = [
+                self._one(caller, request.template, given, number, start_at_s)
+                for number in range(request.count)
+            ]
+        except Refused as refused:
+            if refused.why is not Refusal.INVALID_FIELD:
+                raise
+            field = refused.parameters["field"]
+            raise Refused.field(f"template.{field}", refused.parameters["rule"]) from None
         act = self._desk.act(
             caller, "create-tables", "", "", given,
             count=request.count, start_at=start_at_s, name=request.template.display_name,
