@@ -56,7 +56,7 @@ class Settings(BaseSettings):
     archive_key: SecretStr = SecretStr("")
     """Ed25519 private key, hex; signs finished games."""
     archive_days: int = Field(default=30, ge=1)
-    """How long the archive keeps a finished game."""
+    """How long the archive keeps a finished game; at a gateway, how long names are kept for it."""
     gateway: str = ""
     """`host:port` of the gateway that bots play through; empty: the one on this host."""
     pace: Literal["human", "max"] = "human"
