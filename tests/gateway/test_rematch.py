@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pit.v1 import lobby_pb2, table_pb2
 
+from services.archive.audit import audit
 from services.client.happenings import Happened
 from services.client.protocol import SeatProtocol
 from services.gateway.errors import Refusal, Refused
@@ -73,6 +74,19 @@ async def test_all_find_the_same_table_and_their_own_seats() -> None:
             await front.settle()
             again.take()
             assert again.view.seat == response.seat
+
+
+async def test_the_vote_is_in_records_that_hold() -> None:
+    async with Front() as front:
+        seats = await over(front)
+        await vote(front, seats[0])
+        await vote(front, seats[1], yes=False)
+        for each in seats:
+            given = await vote(front, each)
+        for name in (seats[0].protocol.table, given.table.name):
+            verdict = audit(await front.gateway.games.game(name.partition("/")[2]))
+            assert verdict.findings == ()
+            assert verdict.events == verdict.table.seq > 5
 
 
 async def test_who_attaches_anew_sees_where_the_vote_stands() -> None:
