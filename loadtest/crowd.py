@@ -40,6 +40,10 @@ SLOTS_TRIED_MAX: Final = 64
 """Tables asked in turn for one action before it is dropped: none of them has its exchange open."""
 WAITING_TRIED_MAX: Final = 4
 """Tables asked in turn whose seats all wait for the exchange, before the action is held."""
+STALE_S: Final = 0.5
+"""What the warm-up could not do in time is dropped: the measurement begins without a backlog."""
+ACTIONS_PER_TICK_MAX: Final = 100
+"""A generator that has fallen behind must still read what comes, or it never catches up."""
 ATTACH_PATIENCE_S: Final = 60.0
 REPLACE_PAUSE_S: Final = 1.0
 """Before another try to open a table that was refused."""
@@ -242,9 +246,12 @@ class Crowd:
                 break
             self._held.popleft()
         plan, begins_at = self._plan, self._begins_at
-        while begins_at + plan.at_s <= now:
+        for _ in range(ACTIONS_PER_TICK_MAX):
             intended_at, kind = begins_at + plan.at_s, plan.kind
-            if not self._place(kind, intended_at, held=False):
+            if intended_at > now:
+                break
+            stale = now - intended_at > STALE_S and intended_at < self._measured[0]
+            if not stale and not self._place(kind, intended_at, held=False):
                 self._held.append((kind, intended_at))
             plan.advance()
         timers = self._timers
@@ -268,9 +275,14 @@ class Crowd:
     # ------------------------------------------------------------------ acting
 
     def _place(self, kind: Kind, intended_at: float, *, held: bool) -> bool:
-        """Let some table do it; false while all that could are waiting for the exchange."""
+        """Let some table do it; false while all that could are waiting for the exchange.
+
+        In the warm-up, while games begin one after the other, what finds its table closed is
+        dropped: else those already open would have to do it all.
+        """
         waiting = 0
-        for _ in range(min(SLOTS_TRIED_MAX, len(self.slots))):
+        warming = intended_at < self._measured[0]
+        for _ in range(1 if warming else min(SLOTS_TRIED_MAX, len(self.slots))):
             slot = self.slots[self._plan.slot()]
             table = slot.table
             if table is None or not table.open:
@@ -284,7 +296,7 @@ class Crowd:
                 return True
         if not waiting:
             self._count("unplaced", intended_at)
-        return not waiting
+        return warming or not waiting
 
     def _act(
         self, slot: Slot, kind: Kind, able: list[LoadSeat], intended_at: float, held: bool
