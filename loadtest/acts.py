@@ -27,7 +27,7 @@ NO_CARDS: Final = 0
 class Mind:
     """What one seat remembers and wants."""
 
-    __slots__ = ("acted_at", "bell", "chance", "memory", "rang")
+    __slots__ = ("acted_at", "bell", "chance", "memory", "rang", "spare")
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
@@ -36,6 +36,8 @@ class Mind:
         """The corner that its hand is."""
         self.rang = False
         """It has rung for this hand."""
+        self.spare = NO_CARDS
+        """What of its hand it gives away."""
         self.acted_at = 0.0
 
     def hand_changed(self, view: OwnView, happened: Happened | None, now: float) -> None:
@@ -47,6 +49,7 @@ class Mind:
         self.bell, self.rang = hands.bell(view.hand, view.suits, view.rules), False
         if view.hand and view.suits:
             self.memory.collect(CAREFUL.target(self.sight(view, now)), self.chance)
+        self.spare = _spare(self.memory.target, view)
 
     def sight(self, view: OwnView, now: float, offers: tuple[OpenOffer, ...] = ()) -> Sight:
         return Sight(view, self.memory, now, offers, True, 1.0, self.chance)
@@ -92,13 +95,13 @@ def _other(kind: Kind) -> Kind:
     return Kind.OPEN if kind is Kind.TRADE else Kind.TRADE
 
 
-def _spare(mind: Mind, view: OwnView) -> int:
-    target = mind.memory.target
+def _spare(target: int, view: OwnView) -> int:
     if target not in view.suits:
         return NO_CARDS
-    held = view.hand - hands.spare(view.hand, target, keeps_bull=False)
-    keeps_bull = view.deck.lot(held).count >= BULL_KEPT_FROM
-    return hands.spare(view.hand, target, keeps_bull)
+    without = hands.spare(view.hand, target, keeps_bull=False)
+    if view.deck.lot(view.hand - without).count < BULL_KEPT_FROM:
+        return without
+    return hands.spare(view.hand, target, keeps_bull=True)
 
 
 def answerable(view: OwnView) -> tuple[OpenOffer, ...]:
@@ -116,7 +119,7 @@ def _trade(mind: Mind, view: OwnView, now: float) -> Act | None:
     offers = answerable(view)
     if not offers:
         return None
-    act = answer(mind.sight(view, now, offers), _spare(mind, view))
+    act = answer(mind.sight(view, now, offers), mind.spare)
     if isinstance(act, MakeOffer) and act.directed_at != NOBODY:
         aimed = [offer for offer in offers if offer.seat == act.directed_at]
         return act if aimed and aimed[0].size == size_of(view.deck.lot(act.lot)) else None
@@ -131,7 +134,7 @@ def _open(mind: Mind, view: OwnView, now: float) -> Act | None:
     if own in sizes:  # called out again, but rather not in the same size
         sizes.remove(own)
         sizes.append(own)
-    sight, spare = mind.sight(view, now), _spare(mind, view)
+    sight, spare = mind.sight(view, now), mind.spare
     for size in sizes:
         act = offer_of_size(sight, spare, size)
         if act is not None and act.directed_at == NOBODY:

@@ -10,11 +10,12 @@ import time
 from collections import deque
 from collections.abc import Coroutine
 from itertools import count
+from operator import attrgetter
 from typing import Any, Final
 
 from pit.v1 import table_pb2
 
-from loadtest.acts import choose
+from loadtest.acts import Mind, choose
 from loadtest.checks import Checks
 from loadtest.connections.port import Connections, Metadata
 from loadtest.health import LATE_S
@@ -54,6 +55,7 @@ _READY_IN: Final[dict[int, int]] = {
     table_pb2.READY_FOR_OPEN: table_pb2.PHASE_SORTING,
     table_pb2.READY_FOR_NEXT: table_pb2.PHASE_BETWEEN,
 }
+_RANK: Final = attrgetter("rank")
 
 
 class Slot:
@@ -63,6 +65,7 @@ class Slot:
         self.number = number
         self.table: LoadTable | None = None
         self.seats: list[LoadSeat] = []
+        self.minds: list[Mind] = []
         self.began: asyncio.Event = asyncio.Event()
 
 
@@ -114,7 +117,7 @@ class Crowd:
             seated[0][1].table, len(seated), self.checks, self.samples, self.window, self
         )
         slot.table, slot.began = table, asyncio.Event()
-        slot.seats = []
+        slot.seats, slot.minds = [], []
         self._slot_of[table] = slot
         for number, (exchange, place) in enumerate(seated):
             chance = random.Random(self._chance.getrandbits(64))
@@ -122,6 +125,7 @@ class Crowd:
             seat = LoadSeat(self, table, place, group, chance)
             self._credentials[seat] = exchange
             slot.seats.append(seat)
+            slot.minds.append(seat.mind)
             seat.connect()
         async with asyncio.timeout(ATTACH_PATIENCE_S):
             await slot.began.wait()
@@ -302,13 +306,10 @@ class Crowd:
         self, slot: Slot, kind: Kind, able: list[LoadSeat], intended_at: float, held: bool
     ) -> bool:
         now = time.monotonic()
-        able.sort(key=lambda seat: (seat.protocol.in_flight, seat.mind.acted_at))
+        able.sort(key=_RANK)
+        assert slot.table is not None
         chosen = choose(
-            kind,
-            [seat.mind for seat in slot.seats],
-            [seat.view() for seat in slot.seats],
-            [seat.place.seat for seat in able],
-            now,
+            kind, slot.minds, slot.table.seated, [seat.place.seat for seat in able], now
         )
         if chosen is None:
             return False

@@ -18,6 +18,7 @@ DIGITS: Final = 3
 """Values are kept to a thousandth of themselves."""
 PERCENTILES: Final = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p999": 99.9}
 US_IN_MS: Final = 1000.0
+US_IN_S: Final = 1_000_000
 MS_IN_S: Final = 1000.0
 SOON_S: Final = 0.001
 """After the base time; the writer takes 0 for "not said"."""
@@ -30,10 +31,10 @@ class Histogram:
         self._hdr = HdrHistogram(LOWEST_US, HIGHEST_US, DIGITS)
         self._max_us = 0
 
-    def add(self, values_us: Iterable[int]) -> None:
+    def add(self, seconds: Iterable[float]) -> None:
         """Equal values are recorded at once: it is recording that costs."""
         record = self._hdr.record_value
-        for value_us, times in Counter(values_us).items():
+        for value_us, times in Counter(int(one * US_IN_S) for one in seconds).items():
             record(min(max(value_us, LOWEST_US), HIGHEST_US), times)
             self._max_us = max(self._max_us, value_us)
 
@@ -83,9 +84,10 @@ class Histograms:
             found = self._by_name[name] = Histogram()
         return found
 
-    def add(self, latencies: "dict[str, array[int]]") -> None:
-        for name, values_us in latencies.items():
-            self[name].add(values_us)
+    def add(self, latencies: "dict[str, array[float]]") -> None:
+        """In seconds."""
+        for name, seconds in latencies.items():
+            self[name].add(seconds)
 
     def summaries(self) -> dict[str, dict[str, Any]]:
         return {name: self[name].summary() for name in LATENCIES}

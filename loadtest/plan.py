@@ -32,8 +32,8 @@ MIX: Final = {Kind.OPEN: 41, Kind.TRADE: 46, Kind.WITHDRAW: 5, Kind.REFUSED: 8}
 trade: where nobody's offer can be met, an offer is made instead. Bells are not planned: a corner is
 rung in the place of the action whose turn it is."""
 
-_KINDS: Final = tuple(MIX)
-_WEIGHTS: Final = tuple(MIX.values())
+_KINDS: Final = tuple(kind for kind, percent in MIX.items() for _ in range(percent))
+assert len(_KINDS) == 100
 
 
 class Plan:
@@ -77,7 +77,7 @@ class Plan:
 
     def any_kind(self) -> Kind:
         """A kind of action, by the mix."""
-        return self._chance.choices(_KINDS, _WEIGHTS)[0]
+        return _KINDS[int(self._chance.random() * 100)]
 
     def slot(self) -> int:
         """The table whose turn it is; the next one when asked again."""

@@ -40,6 +40,9 @@ from services.client.protocol import SeatProtocol
 IN_FLIGHT_MAX: Final = 8
 """Commands that a seat sends without waiting: half of what the exchange takes."""
 
+BUSY_S: Final = 1e9
+"""Puts a seat with a command on its way behind all others."""
+
 
 class Shared(Protocol):
     """What the seats of a worker have in common."""
@@ -88,6 +91,8 @@ class LoadSeat:
         self.protocol = SeatProtocol(place.table, place.seat_token, shared.items, self._view_of)
         self._shared = shared
         self._samples = shared.samples
+        self._counts = shared.samples.counts
+        self._number = place.seat
         self._stream: Stream | None = None
         self._backoff = Backoff(chance)
         self._asked_at = 0.0
@@ -130,6 +135,12 @@ class LoadSeat:
         return self._leaving and self._stream is None
 
     @property
+    def rank(self) -> float:
+        """Of those that may act: who waits for nothing first, then who has been idle longest."""
+        acted_at = self.mind.acted_at
+        return acted_at + BUSY_S if self.protocol.in_flight else acted_at
+
+    @property
     def able(self) -> bool:
         """Whether it may act."""
         protocol = self.protocol
@@ -140,7 +151,7 @@ class LoadSeat:
         self.protocol.attached = False
         if self._leaving:
             return
-        self._samples.counts["streams_ended"] += 1
+        self._counts["streams_ended"] += 1
         if code in TRIED_AGAIN or code is StatusCode.OK or code is StatusCode.UNAUTHENTICATED:
             self._resume(wait_s)
         else:
@@ -195,11 +206,19 @@ class LoadSeat:
 
     def received(self, message: bytes) -> None:
         now = time.monotonic()
-        protocol = self.protocol
-        self._samples.counts["messages"] += 1
-        for happening in protocol.receive(message):
-            _ON[type(happening)](self, happening, now)
-        self.table.close_records(now)
+        protocol, table, seat, counts = self.protocol, self.table, self._number, self._counts
+        counts["messages"] += 1
+        for part in play_pb2.PlayResponse.FromString(message).batch.tables:
+            protocol.log_us, epoch = part.log_us, part.epoch
+            for item in part.items:
+                event = protocol.follow(item, epoch)
+                if event is None:
+                    for happening in protocol.take_item(item, epoch):
+                        _ON[type(happening)](self, happening, now)
+                else:
+                    counts["events"] += 1
+                    table.followed(seat, event, now)
+        table.close_records(now)
         if protocol.has_outgoing:
             self._flush()
 
@@ -213,7 +232,7 @@ class LoadSeat:
         return view
 
     def _on_event(self, happened: Happened, now: float) -> None:
-        self._samples.counts["events"] += 1
+        self._counts["events"] += 1
         table, seat = self.table, self.place.seat
         own = table.saw(seat, happened, now)
         if happened.number:
@@ -238,20 +257,20 @@ class LoadSeat:
             self._outcome_of_action(settled, sent, now)
             self._shared.answered(self)
         if isinstance(outcome, Unknown):
-            self._samples.counts["error UNKNOWN_OUTCOME"] += 1
+            self._counts["error UNKNOWN_OUTCOME"] += 1
         elif isinstance(outcome, Rejected) and outcome.code == code_pb2.INTERNAL:
-            self._samples.counts[f"error {outcome.reason}"] += 1
+            self._counts[f"error {outcome.reason}"] += 1
 
     def _outcome_of_action(self, settled: Settled, sent: _Sent, now: float) -> None:
         samples, outcome = self._samples, settled.outcome
         if not self._shared.window.measured(settled.sent_at):
             return
         if isinstance(outcome, Rejected):
-            samples.counts[f"refused {outcome.reason}"] += 1
+            self._counts[f"refused {outcome.reason}"] += 1
         elif isinstance(outcome, Effective) and settled.command.HasField("offer"):
             samples.counts["done traded" if outcome.traded else "done open"] += 1
         elif isinstance(outcome, Effective):
-            samples.counts[f"done {sent.kind.value if sent.kind else ''}"] += 1
+            self._counts[f"done {sent.kind.value if sent.kind else ''}"] += 1
         if settled.command.HasField("offer") and not isinstance(outcome, Unknown):
             if not sent.accepted:
                 self._accepted(sent, now)
@@ -278,8 +297,8 @@ class LoadSeat:
 
     def _on_reset(self, reset: WasReset, now: float) -> None:
         name = play_pb2.ResetReason.Name(play_pb2.ResetReason.ValueType(reset.reason))
-        self._samples.counts[f"reset {name.removeprefix('RESET_REASON_')}"] += 1
-        self._samples.counts["undone"] += len(reset.undone)
+        self._counts[f"reset {name.removeprefix('RESET_REASON_')}"] += 1
+        self._counts["undone"] += len(reset.undone)
         self._attached(now)
         self._know_afresh(now)
 
@@ -288,7 +307,7 @@ class LoadSeat:
             name = "resume" if self._lost_at else "attach"
             since = self._lost_at or self._asked_at
             self._samples.latency(name, now - since)
-            self._samples.counts[f"{name}es" if name == "attach" else "resumes"] += 1
+            self._counts[f"{name}es" if name == "attach" else "resumes"] += 1
         self._asked_at = self._lost_at = 0.0
         self._backoff.succeeded()
 
@@ -307,7 +326,7 @@ class LoadSeat:
         self.cut()
 
     def _on_retry_after(self, retry: RetryAfter, now: float) -> None:
-        self._samples.counts["retries"] += 1
+        self._counts["retries"] += 1
         self._later(retry.delay_s, self._retry)
 
     def _on_drain(self, drain: Drain, now: float) -> None:

@@ -24,6 +24,7 @@ from services.client.happenings import Happened
 from services.client.view import NOBODY, TableView
 
 SUIT_SIZE: Final = 9
+_NO_CARDS: Final = table_pb2.Cards()
 ROUND_ENDS: Final = frozenset({"round_scored", "round_void"})
 
 
@@ -31,11 +32,13 @@ class Record:
     """An event, who has yet to see it, and what its seats were shown beside it."""
 
     __slots__ = ("cards", "event", "first_at", "intended_at", "kind", "missing", "seen_at",
-                 "sent_at", "skipped")  # fmt: skip
+                 "sent_at", "sides", "skipped")  # fmt: skip
 
     def __init__(self, missing: int) -> None:
         self.event: table_pb2.Event | None = None
         self.kind = ""
+        self.sides: tuple[int, ...] = ()
+        """The seats that it means something of their own for."""
         self.first_at = 0.0
         self.missing = missing
         """A bit for each seat that has not seen it."""
@@ -80,6 +83,8 @@ class LoadTable:
         self.public: TableView | None = None
         """As a spectator knows it; `None` until all seats are attached."""
         self.views: list[OwnView | None] = [None] * seats
+        self.seated: list[OwnView] = []
+        """The same once all are known."""
         self.broken = False
         """A check has failed here; what follows from it is not told again."""
         self.ended = False
@@ -93,6 +98,7 @@ class LoadTable:
         self._applied = 0
         """Up to here events are in the public view."""
         self._records: deque[Record] = deque()
+        self._all = tuple(range(seats))
         self._following = 0
         """A bit for each seat that has a stream, or will have one again."""
         self._checks = checks
@@ -116,6 +122,7 @@ class LoadTable:
             self._begin_when_all_agree()
             return
         view.seats = self.public.seats
+        self.seated[seat] = view
         bit = 1 << seat
         for offset, record in enumerate(self._records):
             if self._base + offset > view.seq:
@@ -149,9 +156,9 @@ class LoadTable:
             self._records.popleft()
             self._base += 1
         self._base = max(self._base, seq + 1)
-        for view in self.views:
-            if view is not None:
-                view.seats = public.seats
+        self.seated = [view for view in self.views if view is not None]
+        for view in self.seated:
+            view.seats = public.seats
         self._advance()
 
     # ------------------------------------------------------------------ events
@@ -168,11 +175,20 @@ class LoadTable:
         record.missing &= ~(1 << seat)
         if self.broken:
             return False
-        own = _OWN.get(record.kind)
-        if own is not None and own(self, seat, record, happened, now):
+        if seat in record.sides and _OWN[record.kind](self, seat, record, happened, now):
             return True
         self._must_be_empty(seat, happened)
         return False
+
+    def followed(self, seat: int, event: table_pb2.Event, now: float) -> None:
+        """The same for an event that came with nothing but what everybody is told."""
+        place = event.seq - self._base
+        if 0 <= place < len(self._records):
+            record = self._records[place]
+            if record.event is event and seat not in record.sides:
+                record.missing &= ~(1 << seat)
+                return
+        self.saw(seat, Happened(event, 0, _NO_CARDS, _NO_CARDS), now)
 
     def _record_of(self, event: table_pb2.Event, now: float) -> Record:
         place = event.seq - self._base
@@ -186,11 +202,16 @@ class LoadTable:
         if record.event is None:
             record.event = event
             record.kind = event.WhichOneof("kind") or ""
+            sides = _SIDES.get(record.kind)
+            record.sides = sides(event) if sides is not None else self._nobody_or_all(record.kind)
             record.first_at = now
             self._check_shape(event)
             if event.seq == self._applied + 1:
                 self._advance()
         return record
+
+    def _nobody_or_all(self, kind: str) -> tuple[int, ...]:
+        return self._all if kind in _OWN else ()
 
     def _check_shape(self, event: table_pb2.Event) -> None:
         """Nothing stands in it that this schema does not know: it could be anything."""
@@ -306,8 +327,6 @@ class LoadTable:
 
     def _own_offer(self, seat: int, record: Record, happened: Happened, now: float) -> bool:
         opened = happened.event.offer_opened
-        if opened.seat != seat:
-            return False
         view = self._view(seat)
         view.offer_lot = view.deck.pack(happened.received)
         if number_of(happened.received) != opened.size:
@@ -316,8 +335,7 @@ class LoadTable:
         return not happened.given.ByteSize()
 
     def _own_offer_ended(self, seat: int, record: Record, happened: Happened, now: float) -> bool:
-        if happened.event.offer_ended.seat == seat:
-            self._view(seat).offer_lot = 0
+        self._view(seat).offer_lot = 0
         return False
 
     def _own_trade(self, seat: int, record: Record, happened: Happened, now: float) -> bool:
@@ -325,8 +343,6 @@ class LoadTable:
         if seat == traded.partner:
             record.seen_at = now
             self._trade_latency(record)
-        elif seat != traded.seat:
-            return False
         view = self._view(seat)
         received, given = view.deck.pack(happened.received), view.deck.pack(happened.given)
         record.cards[seat] = received, given
@@ -458,6 +474,12 @@ _OWN: Final[dict[str, Own]] = {
     "round_void": LoadTable._own_round_end,
 }
 """What an event means for a seat; true if it may be shown cards beside it."""
+_SIDES: Final[dict[str, Callable[[table_pb2.Event], tuple[int, ...]]]] = {
+    "offer_opened": lambda event: (event.offer_opened.seat,),
+    "offer_ended": lambda event: (event.offer_ended.seat,),
+    "traded": lambda event: (event.traded.seat, event.traded.partner),
+}
+"""Which seats those are; of other kinds in `_OWN` all, of the rest nobody."""
 _CLOSE: Final[dict[str, Callable[[LoadTable, Record, float], None]]] = {
     "dealt": LoadTable._close_dealt,
     "traded": LoadTable._close_trade,

@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from loadtest.checks import Checks
-from loadtest.histograms import US_IN_MS, Histograms
+from loadtest.histograms import MS_IN_S, Histograms
 from loadtest.messages import Done, Report
 from loadtest.samples import OVER_TIME, Batch
 
@@ -23,13 +23,13 @@ class Second:
     messages: int = 0
     errors: int = 0
     tables_open: int = 0
-    trades: "array[int]" = field(default_factory=lambda: array("I"))
+    trades: "array[float]" = field(default_factory=lambda: array("d"))
 
     def trade_ms(self, percentile: float) -> float | None:
         if not self.trades:
             return None
         ordered = sorted(self.trades)
-        return round(ordered[min(len(ordered) - 1, int(len(ordered) * percentile))] / US_IN_MS, 3)
+        return round(ordered[min(len(ordered) - 1, int(len(ordered) * percentile))] * MS_IN_S, 3)
 
 
 class Tally:
@@ -61,7 +61,7 @@ class Tally:
     def slowest_trade_ms(self, after_s: float) -> float:
         """Of those told of after this second of the run."""
         told = [max(one.trades) for one in self.seconds if one.at_s >= int(after_s) and one.trades]
-        return round(max(told, default=0) / US_IN_MS, 1)
+        return round(max(told, default=0) * MS_IN_S, 1)
 
     @property
     def errors(self) -> dict[str, int]:

@@ -192,10 +192,24 @@ class SeatProtocol:
         """Take what a message says of this table."""
         self.log_us = part.log_us
         for item in part.items:
-            if item.public:
-                yield from self._event(item, part.epoch)
-            else:
-                yield from self._other(item, part.epoch)
+            yield from self.take_item(item, part.epoch)
+
+    def take_item(self, item: play_pb2.Item, epoch: bytes) -> Iterator[Happening]:
+        """Take one item of a batch of this epoch."""
+        return self._event(item, epoch) if item.public else self._other(item, epoch)
+
+    def follow(self, item: play_pb2.Item, epoch: bytes) -> table_pb2.Event | None:
+        """Take an item if it is the next event and has nothing of our own: most are. Programs that
+        play thousands of seats save the happening so; `None`: it was not taken, `take_item` it."""
+        view = self.view
+        if view is None or not self.attached or not item.public or item.HasField("own"):
+            return None
+        event = self._items.event(item.public)
+        if event.seq != view.seq + 1:
+            return None
+        self._epoch = epoch
+        view.apply(event)
+        return event
 
     def _event(self, item: play_pb2.Item, epoch: bytes) -> Iterator[Happening]:
         view = self.view

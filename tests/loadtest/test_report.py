@@ -82,7 +82,7 @@ def test_a_late_generator_makes_a_run_invalid(result: dict[str, Any]) -> None:
     found = document(OPTIONS, late, Circumstances("", "", ""))
     assert (found["late_share"], found["generator"]["valid"]) == (0.0125, False)
     lagging = tally()
-    lagging.histograms.add({"loop_lag": array("I", [6_000] * 10)})
+    lagging.histograms.add({"loop_lag": array("d", [0.006] * 10)})
     found = document(OPTIONS, lagging, Circumstances("", "", ""))
     assert (found["generator"]["loop_lag_p99_ms"], found["generator"]["valid"]) == (6.0, False)
 
@@ -130,7 +130,7 @@ def test_the_hdr_log_is_read_by_others(tmp_path: Path) -> None:
 
 def test_a_curve_ends_where_there_is_nothing_beyond() -> None:
     histograms = Histograms()
-    histograms.add({"trade": array("I", range(1_000, 101_000, 1_000))})
+    histograms.add({"trade": array("d", [ms / 1000 for ms in range(1, 101)])})
     curve = histograms["trade"].curve()
     assert curve == sorted(curve)
     assert curve[-1][0] == 99.0
