@@ -164,3 +164,22 @@ def test_a_directory_that_is_no_archive_is_not_an_empty_one(
     assert refused.code == Exit.NOT_FOUND
     assert "elsewhere/archive" in refused.err
     assert "PIT_ARCHIVE" in refused.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("serve", "matcher"), ("serve", "gateway"), ("serve", "archiver"),
+        ("store", "init"), ("doctor",), ("backup", "b.tar"), ("restore", "b.tar"),
+    ],
+)  # fmt: skip
+def test_what_needs_a_store_asks_for_it(here: Here, command: tuple[str, ...]) -> None:
+    refused = here(*command)
+    assert refused.code == Exit.USAGE
+    assert "PIT_REDIS_URL" in refused.err
+
+
+def test_bots_ask_for_the_keys_they_need() -> None:
+    refused = pit("serve", "bots")  # their own event loop is not for this process
+    assert refused.code == Exit.USAGE
+    assert "PIT_TOKEN_KEYS" in refused.err

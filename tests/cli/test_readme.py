@@ -11,7 +11,8 @@ import pytest
 from services.archive.keys import publish
 from services.cli.failures import Exit
 from support.archiving import KEY, Archiving
-from support.pit import ROOT, Here, free_port_base, pit
+from support.deploy_lines import in_containers, without_containers
+from support.pit import ROOT, Here, free_port_base
 from support.whole_game import WholeGame
 
 PAGES = ("README.md", "deploy/README.md")
@@ -73,15 +74,6 @@ def accepted(line: str, _settings: dict[str, str], here: Here) -> None:
     assert refused.code == Exit.IN_USE, refused.err
 
 
-def configured(line: str, _settings: dict[str, str], here: Here) -> None:
-    """The process exists and asks for its settings; `test_demo.py` runs all four."""
-    # The bots' own event loop is not for this process.
-    ask = pit if line.endswith("bots") else here
-    refused = ask(*shlex.split(line)[1:])
-    assert refused.code == Exit.USAGE
-    assert "PIT_" in refused.err or "token" in refused.err
-
-
 def at_a_terminal(line: str, _settings: dict[str, str], here: Here) -> None:
     """All flags are understood, up to the terminal; `tests/play` plays the rest."""
     refused = here(*shlex.split(line)[1:])
@@ -93,15 +85,18 @@ def shell(line: str, _settings: dict[str, str], _here: Here) -> None:
     subprocess.run(["/bin/sh", "-c", line], check=True, capture_output=True)
 
 
+def deployed(line: str, _settings: dict[str, str], _here: Here) -> None:
+    """`tests/deploy/test_manifests.py` runs these, or checks them where there are no containers."""
+    assert line in [*in_containers(), *without_containers()]
+
+
 HOW: dict[str, Callable[[str, dict[str, str], Here], None]] = {
     r"make (demo|test)": made,
     r"\.venv/bin/pit (table|verify) .*": run,
     r"\.venv/bin/pit demo .*": accepted,
     r"\.venv/bin/pit play.*": at_a_terminal,
-    r"\.venv/bin/pit serve .*": configured,
-    r"\.venv/bin/pit (store init|doctor|backup \S+|restore \S+)": configured,
-    r"export PIT_REDIS_URL=\S+": shell,
     r"python3 -c .*": shell,
+    r"(docker compose|sh deploy/keys.sh|set -a|mkdir -p|STORE_USERS=|PIT_REDIS_URL=|honcho).*": deployed,
 }
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -13,11 +14,13 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry, start_http_server
 
-from services.log.server import free_port
+from services.log.server import find_server, free_port
 from services.settings import PREFIX, Settings
+from support.deploy_lines import in_containers, without_containers
 from support.gatewayd import GatewayProcess, gateway
 from support.guarded import USERS
 from support.panels import DASHBOARD
+from support.pit import command, environment
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 UNITS = sorted((DEPLOY / "systemd").iterdir())
@@ -97,9 +100,9 @@ def commands() -> dict[str, list[str]]:
 
 def test_every_command_is_one_of_pit() -> None:
     served = {"compose": set[str](), "Procfile": set[str](), "pit": set[str]()}
-    for where, command in commands().items():
-        if command != ["pit", "store", "init"]:
-            _, verb, role = command
+    for where, words in commands().items():
+        if words != ["pit", "store", "init"]:
+            _, verb, role = words
             assert verb == "serve", where
             served[re.split(r"[ -]", where)[0]].add(role)
     assert all(roles == ROLES for roles in served.values()), served
@@ -205,6 +208,42 @@ def test_keys_are_made_once_and_are_what_the_composition_asks_for(tmp_path: Path
     again = run("sh", DEPLOY / "keys.sh", file)
     assert again.returncode == 1
     assert "exists" in again.stderr
+
+
+def test_the_readme_s_lines_set_a_store_up(tmp_path: Path) -> None:
+    """Those without containers, on a free port, up to the processes themselves."""
+    *lines, last = without_containers()
+    assert last == "honcho -e .env -f deploy/Procfile start"
+    port = free_port()
+    script = "\n".join(["set -e", *lines, "kill $!"])
+    script = script.replace(":6379/", f":{port}/").replace("--bind", f"--port {port} --bind")
+    script = script.replace(
+        " &\n", f" &\n{WAIT_UNTIL_IT_LISTENS.format(python=sys.executable, port=port)}\n"
+    )
+    (tmp_path / "deploy").symlink_to(DEPLOY)
+    (tmp_path / "pit").write_text(f'#!/bin/sh\nexec {shlex.join(command())} "$@"\n')
+    (tmp_path / "pit").chmod(0o700)
+    settings = environment(PATH=f"{tmp_path}:/usr/bin:/bin", VALKEY_SERVER=str(find_server()))
+    done = run("sh", "-c", script, cwd=tmp_path, env=settings)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"store \w+: 16 shards", done.stdout)
+
+
+WAIT_UNTIL_IT_LISTENS = """
+until {python} -c 'import socket; socket.create_connection(("127.0.0.1", {port}), 1)' 2> /dev/null
+do kill -0 $!; done
+"""
+
+
+def test_the_readme_s_lines_name_services_of_the_composition() -> None:
+    words = [shlex.split(line) for line in in_containers() if line.startswith("docker")]
+    assert len(words) == 3
+    services = compose()["services"]
+    for docker, verb, _, path, act, *rest in words:
+        assert (docker, verb, path) == ("docker", "compose", "deploy/compose.yaml")
+        named = [word for word in rest if not word.startswith("-")][:1]
+        assert act in {"run", "up", "exec"}
+        assert all(name in services for name in named)
 
 
 def well(*arguments: str, **settings: str) -> bool:
