@@ -21,7 +21,7 @@ FOR_NOBODY: list[tuple[str | int, ...]] = [
     ("SWAPDB", 0, 1), ("FUNCTION", "LIST"), ("PUBLISH", "c", "m"), ("GET", "another:key"),
 ]  # fmt: skip
 FORBIDDEN: dict[str, list[tuple[str | int, ...]]] = {
-    "setup": [("XADD", "pit:{01}:in", "*", "b", "x"), ("DEL", "pit:meta")],
+    "setup": [("DEL", "pit:meta"), ("XDEL", "pit:audit", "1-1"), ("DUMP", "pit:meta")],
     "backup": [
         ("SET", "pit:{01}:arch", "1-1"), ("DEL", "pit:{01}:out"), ("HSET", "pit:meta", "a", "b"),
         ("XADD", "pit:{01}:in", "*", "b", "x"), ("RESTORE", "pit:meta", 0, "x"),
