@@ -35,6 +35,8 @@ class Acting:
 class WatchProtocol(SeatProtocol):
     """See the module's text. Without a seat token it is a spectator's, who has no commands."""
 
+    invite_code = ""
+    """Of a private table that is watched without a seat."""
     _attachment = b""
     _acting: Acting | None = None
 
@@ -45,7 +47,10 @@ class WatchProtocol(SeatProtocol):
         self.attached = False
         self._acting = None
         return play_pb2.WatchedTable(
-            table=self.table, seat_token=self.seat_token, resume=self._resume()
+            table=self.table,
+            seat_token=self.seat_token,
+            resume=self._resume(),
+            invite_code=self.invite_code,
         )
 
     def next_act(self) -> Acting | None:

@@ -320,15 +320,20 @@ class Exchange:
         )
 
     def watch(self, *tables: str | Place) -> Watching:
-        """Up to eight tables in one stream: by name as a spectator, by place from the own seat."""
+        """Up to eight tables in one stream: by name or invite code as a spectator, by place from
+        the own seat."""
         return Watching(
             [self._watched(table) for table in tables],
             lambda watched: WatchStream(watched, self.channels, self.credentials),
         )
 
     def _watched(self, table: str | Place) -> WatchProtocol:
-        if isinstance(table, str):
+        if isinstance(table, str) and table.startswith("tables/"):
             return WatchProtocol(table, "", self._items)
+        if isinstance(table, str):
+            protocol = WatchProtocol("tables/" + table.partition("-")[0], "", self._items)
+            protocol.invite_code = table
+            return protocol
         return WatchProtocol(table.table, table.seat_token, self._items)
 
     async def _call(self, method: "Method[Request, Response]", request: Request) -> Response:

@@ -256,6 +256,12 @@ class Gateway:
             except LogError as error:
                 log.warning("orders_unknown", error=type(error).__name__)
 
+    def invite_tried(self, caller: Caller) -> None:
+        self.admission.invite(caller)
+
+    def invite_wrong(self, caller: Caller) -> None:
+        self.admission.wrong_invite(caller)
+
     # -------------------------------------------------------------- the table's side
 
     def log_us(self, table: str) -> int:

@@ -1,10 +1,12 @@
 """`Watch`: several tables in one stream, as a spectator or from one's own seat."""
 
+from dataclasses import replace
+
 import pytest
 from pit.v1 import lobby_pb2, play_pb2, table_pb2
 
 from engine.commands import Visibility
-from services.gateway.session.limits import PUBLIC
+from services.gateway.session.limits import PUBLIC, Rate
 from support.front import Front
 from support.watching import Watching, as_spectator
 
@@ -63,10 +65,43 @@ async def test_a_private_table_is_not_there_for_strangers() -> None:
         await front.answer(front.gateway.lobby.join_table(ada, join))
         stranger = Watching(front, front.person(1), as_spectator(private))
         seated = Watching(front, ada, as_spectator(private))
+        invited = Watching(front, front.person(2), by_invite(private, made.invite_code))
         await front.settle()
         assert stranger.door.end_reason == "TABLE_NOT_FOUND"
         assert not stranger.door.messages
-        assert seated.kinds() == ["attached"]
+        assert seated.kinds() == invited.kinds() == ["attached"]
+
+
+def by_invite(table: str, code: str) -> play_pb2.WatchedTable:
+    return play_pb2.WatchedTable(table=table, invite_code=code)
+
+
+async def test_invite_codes_are_not_guessed_by_watching_either() -> None:
+    async with Front(people=PUBLIC) as front:
+        ada, ben = front.person(0), front.person(1)
+        private = await front.table(ada, visibility=Visibility.PRIVATE)
+        reasons = []
+        for guess in range(PUBLIC.wrong_invites.burst + 1):
+            guessing = Watching(front, ben, by_invite(private, f"{private}-{guess}"))
+            await front.settle()
+            reasons.append(guessing.door.end_reason)
+        assert reasons == ["TABLE_NOT_FOUND"] * PUBLIC.wrong_invites.burst + ["RATE_LIMITED"]
+        long = Watching(front, ben, by_invite(private, "x" * 100))
+        assert long.door.end_reason == "INVALID_FIELD"
+
+
+async def test_asking_for_a_table_costs_as_much_as_a_command() -> None:
+    few = replace(PUBLIC, commands=Rate(per_s=1, burst=3))
+    async with Front(people=few) as front:
+        ada, ben = front.person(0), front.person(1)
+        tables = [await front.table(ada) for _ in range(2)]
+        for _ in range(2):
+            watching = Watching(front, ben, *map(as_spectator, tables))
+            await front.settle()
+            watching.stream.closed()
+        assert watching.door.end_reason == "RATE_LIMITED"
+        assert watching.door.refused is not None
+        assert watching.door.refused.retry_after_ms > 0
 
 
 async def test_ones_own_seat_is_watched_with_its_cards_and_taken_from_the_older_stream() -> None:

@@ -859,10 +859,13 @@ class WatchedTable(_message.Message):
     TABLE_FIELD_NUMBER: _builtins.int
     SEAT_TOKEN_FIELD_NUMBER: _builtins.int
     RESUME_FIELD_NUMBER: _builtins.int
+    INVITE_CODE_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     """`tables/{table}`"""
     seat_token: _builtins.str
     """Of one's own seat; empty for a spectator's view."""
+    invite_code: _builtins.str
+    """Of a private table, for a spectator who neither sits there nor owns it."""
     @_builtins.property
     def resume(self) -> Global___Resume: ...
     def __init__(
@@ -871,10 +874,11 @@ class WatchedTable(_message.Message):
         table: _builtins.str = ...,
         seat_token: _builtins.str = ...,
         resume: Global___Resume | None = ...,
+        invite_code: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["resume", b"resume"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["resume", b"resume", "seat_token", b"seat_token", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["invite_code", b"invite_code", "resume", b"resume", "seat_token", b"seat_token", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -127,7 +127,7 @@ class Session(Intake):
         self._take_place(attach.table, attach.resume if attach.HasField("resume") else None)
         self.seat = claim.seat
         self.bot = claim.bot
-        self._ask_for_seat(self._resume.generation if self._resume is not None else 0)
+        self._ask_first(self._resume.generation if self._resume is not None else 0)
 
     def _take_place(self, name: str, resume: play_pb2.Resume | None) -> None:
         """Which table it is, and where the client stands there. Raises `Refused`."""
@@ -141,6 +141,12 @@ class Session(Intake):
                 raise Refused.field("attach.resume.generation", "not negative")
             self._resume = resume
         self._table = table
+
+    def _ask_first(self, generation: int) -> None:
+        """For the client, who pays for it as for a command; the table does not, lest those who
+        come to look keep its players from playing. Raises `Refused`."""
+        self._exchange.spend(self.caller)
+        self._ask_for_seat(generation)
 
     def _ask_for_seat(self, generation: int) -> None:
         self._state = State.ATTACHING

@@ -138,6 +138,11 @@ class Exchange(Protocol):
     def spend(self, caller: Caller, table: str = "") -> None:
         """Take one from the rates of the caller and of the table. Raises `Refused`."""
 
+    def invite_tried(self, caller: Caller) -> None:
+        """Raises `Refused` where this caller has tried too many wrong codes."""
+
+    def invite_wrong(self, caller: Caller) -> None: ...
+
     def touched(self, session: "Flushed") -> None:
         """Call `session.flush` at the end of this turn of the loop."""
 

@@ -11,8 +11,10 @@ from pit.v1 import play_pb2
 from engine import commands
 from engine.commands import NOBODY
 from engine.events import Attached
+from engine.rejections import Rejection
 from services.gateway import wire
 from services.gateway.errors import Refused
+from services.gateway.identity.tokens import invite_digest
 from services.gateway.session.core import Session
 from services.gateway.session.port import Door, Exchange
 from services.gateway.session.roles import Caller
@@ -20,6 +22,8 @@ from services.log.codec import pack_command
 
 TABLES_MAX: Final = 8
 """As many as one screen can show."""
+INVITE_CHARACTERS_MAX: Final = 64
+"""A code has 43."""
 
 
 class WatchedSeat(Session):
@@ -45,14 +49,26 @@ class WatchedSeat(Session):
 class Spectator(WatchedSeat):
     """A table without a seat at it: events without anybody's own part."""
 
+    _invite_hash = b""
+
     def begin(self, wanted: play_pb2.WatchedTable) -> None:
         self._take_place(wanted.table, wanted.resume if wanted.HasField("resume") else None)
+        if wanted.invite_code:
+            if len(wanted.invite_code) > INVITE_CHARACTERS_MAX:
+                raise Refused.field("tables.invite_code", "as it was given")
+            self._exchange.invite_tried(self.caller)
+            self._invite_hash = invite_digest(wanted.invite_code)
         self.seat = NOBODY
-        self._ask_for_seat(0)
+        self._ask_first(0)
+
+    def attach_refused(self, rejection: int) -> None:
+        if self._invite_hash and rejection == Rejection.TABLE_NOT_FOUND:
+            self._exchange.invite_wrong(self.caller)
+        super().attach_refused(rejection)
 
     def _command_to_ask(self, generation: int) -> bytes:
         return pack_command(
-            commands.Watch(self.caller.person, b"", self._exchange.name, self.stream)
+            commands.Watch(self.caller.person, self._invite_hash, self._exchange.name, self.stream)
         )
 
 
