@@ -56,7 +56,7 @@ def what_now(model: Model, view: TableView, now: Now) -> str:
             return "r: ready for the next round. It comes by itself, too."
         case table_pb2.PHASE_CLOSED:
             return "The table is closed. q leaves."
-    return "The game is over. q leaves."
+    return _after(view, now)
 
 
 def idle_warning(model: Model, view: TableView, now: Now) -> str:
@@ -84,6 +84,19 @@ def _seating(view: TableView) -> str:
     if view.owner == view.seats[view.seat].person:
         return "Waiting for players. r starts with those who sit here; bots fill the rest."
     return "Waiting for the owner to start. r says you are ready."
+
+
+def _after(view: TableView, now: Now) -> str:
+    """The game is over; perhaps the same people play again."""
+    if view.rematch_table:
+        return "They play again at a new table. r: your seat there. q leaves."
+    if not view.rematch_until_us:
+        return "The game is over. r: play again with the same people. q leaves."
+    left = words.clock(view.rematch_until_us - now.log_us)
+    if view.seats[view.seat].plays_again:
+        return f"You play again: waiting for the others, {left} more."
+    who = [story.player(view, seat) for seat in story.others(view) if view.seats[seat].plays_again]
+    return f"{' and '.join(who)} would play again. r: you too; n: no. {left} left."
 
 
 def _sorting(view: TableView) -> str:

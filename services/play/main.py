@@ -1,7 +1,6 @@
 """`pit play`: sign in, find or open a table, sit down, play in the terminal."""
 
 import asyncio
-from contextlib import AsyncExitStack
 
 from services.client.errors import ClientError, Refused, SignedOut
 from services.client.exchange import Exchange
@@ -34,8 +33,8 @@ async def _play(wish: Wish) -> None:
                 if wish.watch:
                     await _watch(exchange, table_name(wish.watch))
                     return
-                async with AsyncExitStack() as seats:
-                    sitting, seat = await sit_down(exchange, seats, wish)
+                sitting, seat = await sit_down(exchange, wish)
+                async with sitting:
                     await _at_the_table(sitting, seat, wish, kept.why_not)
     except Refused as refused:
         raise impossible(wish.target, refused) from refused

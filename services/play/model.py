@@ -124,6 +124,13 @@ class Model:
         self._order = [seat for seat, shown in enumerate(view.seats) if shown.offer_size]
         self.choice = still_held(view, self.choice)
 
+    def begin(self, view: TableView, log_us: int) -> None:
+        """Another game, at another table, of the same people."""
+        self.result, self.changed, self.last_round = NO_RESULT, Change(), ""
+        self.end, self.retakable, self.notice = "", False, ""
+        self.refresh(view)
+        self.say(f"Another game: you sit at {view.name}, seat {view.seat}", log_us, Weight.ROUND)
+
     def taken_back(self, view: TableView, log_us: int) -> None:
         """The seat is held here again, after a stand-in or another device had it."""
         self.end, self.retakable = "", False
@@ -230,6 +237,8 @@ class Model:
             self.result = result.after(self.result, event, view)
             if kind != "score_adjusted":
                 self._order.clear()
+            if kind == "game_ended":
+                self.say(f"The score: {story.standing(view)}", log_us, Weight.ROUND)
         if kind in _NEW_FOR_ALL:
             self.notice = ""
         if happened.number and kind in {"offer_opened", "traded", "offer_ended"}:
@@ -294,6 +303,7 @@ class Model:
         self._aimed_size = view.seats[self._aimed].offer_size
 
 
+_VOTES: Final = frozenset({"rematch_voted", "rematch_agreed", "rematch_failed"})
 _NEW_FOR_ALL: Final = (result.CHANGING - {"score_adjusted"}) | {"dealt", "exchange_opened"}
 """After these the answer to an older key means nothing any more."""
 _ROUND: Final = frozenset(
@@ -312,7 +322,7 @@ def _weight(happened: Happened, seat: int) -> Weight:
         return Weight.OWN if own else Weight.OTHERS
     if kind == "called":
         return Weight.OTHERS
-    if kind in _ROUND:
+    if kind in _ROUND or kind in _VOTES:
         return Weight.ROUND
     if kind in {"offer_opened", "offer_ended"}:
         return Weight.OWN if getattr(event, kind).seat == seat else Weight.PASSING

@@ -186,6 +186,7 @@ def _scored(model: Model, view: TableView, index: int) -> Text:
             (shown.bear_seat == index, "held the Bear"),
             (corrected, f"corrected {corrected:+d}"),
             (seat.ready and not place, "ready"),
+            (seat.plays_again, "plays again"),
         )
         if true
     ]

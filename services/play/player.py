@@ -57,6 +57,9 @@ class House(Protocol):
     async def take_back(self) -> Seat:
         """The seat anew, after somebody else had it."""
 
+    async def rematch(self, yes: bool) -> Seat | None:
+        """Vote for another game with the same people. The seat there, once it is agreed."""
+
     async def transfer_code(self) -> str:
         """A code that moves the seat to another device."""
 
@@ -85,6 +88,8 @@ class Player:
         self.model = model
         self._house = house
         self._stage = stage
+        self._moving = False
+        """On the way to a new table."""
         self._keys: dict[str, Callable[[], None]] = {
             "up": lambda: self._move(-1),
             "down": lambda: self._move(1),
@@ -98,6 +103,7 @@ class Player:
             "w": self._withdraw,
             "space": self._ring,
             "r": self._say_ready,
+            "n": self._no_rematch,
             "c": lambda: stage.ask(texts.phrases(), self._say),
             "m": self._ask_mute,
             "i": self._invite,
@@ -119,6 +125,8 @@ class Player:
         try:
             async for happening in self.seat:
                 self.model.take(happening, self.view, self.seat.log_us)
+                if self.view.rematch_table and self.view.seats[self.view.seat].plays_again:
+                    self._play_again()
         except ClientError as error:
             self.model.lost(error, self.view)
 
@@ -261,8 +269,21 @@ class Player:
             self._act(self.seat.ready(table_pb2.READY_FOR_OPEN))
         elif view.phase == table_pb2.PHASE_BETWEEN:
             self._act(self.seat.ready(table_pb2.READY_FOR_NEXT))
+        elif view.phase == table_pb2.PHASE_ENDED:
+            self._play_again()
         else:
             self.model.notice = "Nothing waits for your r just now."
+
+    def _play_again(self) -> None:
+        if not self._moving:
+            self._moving = True
+            self._stage.spawn(self._rematch())
+
+    def _no_rematch(self) -> None:
+        if self.view.phase == table_pb2.PHASE_ENDED and self.view.rematch_until_us:
+            self._stage.spawn(self._ask_house(self._house.rematch(yes=False)))
+        else:
+            self.model.notice = "Nothing waits for your n just now."
 
     def _say(self, key: str | None) -> None:
         phrase = texts.PHRASE_KEYS.get(key or "")
@@ -315,7 +336,7 @@ class Player:
         except ClientError as error:
             self.model.notice = f"Not sent: {error}"
 
-    async def _ask_house(self, asked: Coroutine[Any, Any, None]) -> None:
+    async def _ask_house(self, asked: Coroutine[Any, Any, object]) -> None:
         try:
             await asked
         except Refused as refused:
@@ -327,12 +348,26 @@ class Player:
         code = await self._house.new_invite()
         self.model.say(f"Others join by: pit play --code {code}", self.seat.log_us)
 
+    async def _rematch(self) -> None:
+        try:
+            await self._ask_house(self._go_over())
+        finally:
+            self._moving = False
+
+    async def _go_over(self) -> None:
+        """To the new table, if that is agreed."""
+        seat = await self._house.rematch(yes=True)
+        if seat is not None:
+            self.seat = seat
+            self.model.begin(self.view, self.seat.log_us)
+            self._stage.spawn(self.follow())
+
     async def _transfer(self) -> None:
         self._stage.ask(texts.transfer(await self._house.transfer_code()))
 
     async def _take_back(self) -> None:
         """The seat again, after a stand-in or another device had it."""
-        self.model.end, self.model.retakable = "", False
+        self.model.retakable = False
         try:
             self.seat = await self._house.take_back()
         except ClientError as error:

@@ -1,39 +1,70 @@
 """The way to a seat: back to one's own, to a table that is named, or to a new one."""
 
 from contextlib import AsyncExitStack
-from typing import Final
+from typing import Final, Self
 
 from pit.v1 import lobby_pb2, table_pb2
 
-from services.client.errors import Refused
+from services.client.errors import ClientError, Refused
 from services.client.exchange import Exchange, Place
 from services.client.seat import SeatSession
 from services.play.wish import RULES_USUAL, SEATS_USUAL, Wish, switched, table_name
 
 OVER: Final = frozenset({table_pb2.PHASE_ENDED, table_pb2.PHASE_CLOSED})
+STREAMS_MAX: Final = 2
+"""The seat that is shown, and the one before it until the next: closed under the eyes of its
+reader it would look like a lost connection."""
 
 
 class Sitting:
-    """A seat of ours, and what is asked of the exchange about it: the `House` of `player`."""
+    """A seat of ours, and what is asked of the exchange about it: the `House` of `player`.
 
-    def __init__(
-        self, exchange: Exchange, seats: AsyncExitStack, place: Place, invite_code: str = ""
-    ) -> None:
+    `async with` it: what it has opened it closes.
+    """
+
+    def __init__(self, exchange: Exchange, place: Place, invite_code: str = "") -> None:
         self.place = place
         self.invite_code = invite_code
         self.back = False
         """Whether the seat was ours before."""
         self._exchange = exchange
-        self._seats = seats
+        self._open: list[AsyncExitStack] = []
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        for stream in self._open:
+            await stream.aclose()
 
     async def take_back(self) -> SeatSession:
-        return await self._seats.enter_async_context(self._exchange.play(self.place))
+        stream = AsyncExitStack()
+        seat = await stream.enter_async_context(self._exchange.play(self.place))
+        self._open.append(stream)
+        if len(self._open) > STREAMS_MAX:
+            await self._open.pop(0).aclose()
+        return seat
 
     async def start(self) -> None:
         await self._exchange.start_table(self.place.table)
 
     async def leave(self) -> None:
         await self._exchange.leave_table(self.place.table)
+
+    async def rematch(self, yes: bool) -> SeatSession | None:
+        found = await self._exchange.rematch(self.place.table, yes)
+        if found is None:
+            return None
+        self.place, self.invite_code = found, ""
+        seat = await self.take_back()
+        view = seat.view
+        people = [shown.person for shown in view.seats if shown.person]
+        if view.phase == table_pb2.PHASE_SEATING and people == [view.owner]:
+            await self.start()  # there is nobody to wait for
+        return seat
 
     async def transfer_code(self) -> str:
         return await self._exchange.create_transfer_code(self.place.table)
@@ -43,29 +74,31 @@ class Sitting:
         return self.invite_code
 
 
-async def sit_down(
-    exchange: Exchange, seats: AsyncExitStack, wish: Wish
-) -> tuple[Sitting, SeatSession]:
+async def sit_down(exchange: Exchange, wish: Wish) -> tuple[Sitting, SeatSession]:
     """A seat as wished, and its stream. Raises `Refused`, `Impossible`."""
     if wish.transfer:
-        moved = Sitting(exchange, seats, await exchange.redeem_transfer_code(wish.transfer))
+        moved = Sitting(exchange, await exchange.redeem_transfer_code(wish.transfer))
         return moved, await moved.take_back()
-    if not wish.joins and not wish.opens and (found := await _back(exchange, seats)):
+    if not wish.joins and not wish.opens and (found := await _back(exchange)):
         return found
-    sitting = await (_join if wish.joins else _open)(exchange, seats, wish)
-    seat = await sitting.take_back()
-    if not wish.joins and not (wish.wait or wish.private):
-        await sitting.start()
+    sitting = await (_join if wish.joins else _open)(exchange, wish)
+    try:
+        seat = await sitting.take_back()
+        if not wish.joins and not (wish.wait or wish.private):
+            await sitting.start()
+    except ClientError:
+        await sitting.close()
+        raise
     return sitting, seat
 
 
-async def _back(exchange: Exchange, seats: AsyncExitStack) -> tuple[Sitting, SeatSession] | None:
+async def _back(exchange: Exchange) -> tuple[Sitting, SeatSession] | None:
     """The first of our seats at which there is still something to play."""
     for place in await exchange.my_seats():
         try:
             if (await exchange.get_table(place.table)).table.phase in OVER:
                 continue
-            sitting = Sitting(exchange, seats, place)
+            sitting = Sitting(exchange, place)
             seat = await sitting.take_back()
         except Refused:
             continue  # closed meanwhile, or forfeited
@@ -74,12 +107,12 @@ async def _back(exchange: Exchange, seats: AsyncExitStack) -> tuple[Sitting, Sea
     return None
 
 
-async def _join(exchange: Exchange, seats: AsyncExitStack, wish: Wish) -> Sitting:
+async def _join(exchange: Exchange, wish: Wish) -> Sitting:
     table = table_name(wish.table) if wish.table else ""
-    return Sitting(exchange, seats, await exchange.join_table(table, wish.code, wish.seat))
+    return Sitting(exchange, await exchange.join_table(table, wish.code, wish.seat))
 
 
-async def _open(exchange: Exchange, seats: AsyncExitStack, wish: Wish) -> Sitting:
+async def _open(exchange: Exchange, wish: Wish) -> Sitting:
     request = lobby_pb2.CreateTableRequest(
         display_name=f"{wish.name}'s table",
         preset=wish.rules or RULES_USUAL,
@@ -92,4 +125,4 @@ async def _open(exchange: Exchange, seats: AsyncExitStack, wish: Wish) -> Sittin
     created = await exchange.create_table(request)
     where = ("", created.invite_code) if wish.private else (created.table.name, "")
     place = await exchange.join_table(*where, seat=wish.seat)
-    return Sitting(exchange, seats, place, created.invite_code)
+    return Sitting(exchange, place, created.invite_code)

@@ -239,6 +239,20 @@ def _score_adjusted(event: table_pb2.ScoreAdjusted, _: Happened, view: TableView
     return f"{whose} is CORRECTED by {event.delta:+d}, {by}"
 
 
+def _rematch_voted(event: table_pb2.RematchVoted, _: Happened, view: TableView) -> str:
+    if not event.yes:
+        return subject(view, event.seat, "wants no other game", "want no other game")
+    return subject(view, event.seat, "wants to play again", "want to play again")
+
+
+def _rematch_agreed(*_: object) -> str:
+    return "AGREED: another game, at a new table"
+
+
+def _rematch_failed(*_: object) -> str:
+    return "No other game: somebody said no or left, or the time was up"
+
+
 _TELLERS: Final[dict[str, Callable[[Any, Happened, TableView], str]]] = {
     "seat_taken": _seat_taken,
     "seat_left": _seat_left,
@@ -266,4 +280,7 @@ _TELLERS: Final[dict[str, Callable[[Any, Happened, TableView], str]]] = {
     "resumed": _resumed,
     "announcement": _announcement,
     "score_adjusted": _score_adjusted,
+    "rematch_voted": _rematch_voted,
+    "rematch_agreed": _rematch_agreed,
+    "rematch_failed": _rematch_failed,
 }

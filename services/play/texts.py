@@ -22,7 +22,7 @@ card's place; holding one costs points when somebody else corners.
   b  e        the Bull, the Bear goes with the next call (again: it stays)
 {mixing}  SPACE       ring the bell, in the commodity that pays most
   c           say something            m   mute a player's words, or unmute
-  r           ready: start, hand sorted, next round
+  r           ready: start, hand sorted, next round; play again (n: no)
   v           the rules of this table  i   invite others to your own table
   t           move your seat to another device
   q           leave

@@ -5,12 +5,14 @@ from grpc import StatusCode
 from pit.v1 import table_pb2
 
 from engine.cards import BEAR, BULL, ONE, pack
-from services.client.errors import Refused, Superseded
+from services.client.errors import Left, Refused, Superseded
 from services.client.happenings import Rejected
 from services.client.view import NOBODY
+from services.play.guidance import what_now
 from services.play.model import Model
 from services.play.player import Player
 from support.own_table import SECOND_US, FakeHouse, FakeSeat, FakeStage, happen, view_of
+from support.play_screens import NOW
 
 HURRY, THANKS = table_pb2.PHRASE_HURRY, table_pb2.PHRASE_THANKS
 
@@ -271,6 +273,64 @@ async def test_who_comes_back_after_the_end_is_told_how_it_ended() -> None:
     played.house.other.tell(Superseded("SUPERSEDED"))
     await played.press("r")
     assert "The game ended meanwhile: Cy 110, you 85, Bot 2 0, Bo -20" in played.told
+
+
+# ---------------------------------------------------------------------- playing again
+
+
+def voted(played: Played, seat: int, yes: bool = True) -> None:
+    vote = table_pb2.RematchVoted(seat=seat, yes=yes, until_us=50 * SECOND_US)
+    happen(played.model, played.view, rematch_voted=vote)
+
+
+async def test_r_after_the_game_votes_and_waits_for_the_others() -> None:
+    played = Played(table_pb2.PHASE_ENDED)
+    await played.press("r")
+    assert played.house.asked == ["rematch True"]
+    voted(played, 0)
+    assert what_now(played.model, played.view, NOW) == (
+        "You play again: waiting for the others, 0:40 more."
+    )
+    assert played.player.seat is played.seat
+
+
+async def test_anothers_wish_is_told_and_n_declines_it() -> None:
+    played = Played(table_pb2.PHASE_ENDED)
+    await played.press("n")
+    assert played.notice == "Nothing waits for your n just now."
+    voted(played, 1)
+    assert "Bo wants to play again" in played.told
+    assert what_now(played.model, played.view, NOW) == (
+        "Bo would play again. r: you too; n: no. 0:40 left."
+    )
+    await played.press("n")
+    assert played.house.asked == ["rematch False"]
+
+
+async def test_the_last_yes_leads_to_the_new_table() -> None:
+    played = Played(table_pb2.PHASE_ENDED)
+    voted(played, 1)
+    played.house.agreed = True
+    played.house.other.tell(Superseded("SUPERSEDED"))  # so that following it ends
+    await played.press("r")
+    assert played.player.seat is played.house.other
+    assert any(line.startswith("Another game: you sit at") for line in played.told)
+    assert not played.model.result.title
+
+
+async def test_who_said_yes_goes_along_when_the_others_agree() -> None:
+    played = Played(table_pb2.PHASE_ENDED)
+    await played.press("r")
+    voted(played, 0)
+    agreed = table_pb2.RematchAgreed(table="tables/01" + "a" * 20)
+    played.house.agreed = True
+    played.seat.tell(happen(played.model, played.view, rematch_agreed=agreed))
+    played.seat.tell(Left())
+    played.house.other.tell(Superseded("SUPERSEDED"))
+    await played.player.follow()
+    await played.stage.finish()
+    assert played.house.asked == ["rematch True", "rematch True"]
+    assert played.player.seat is played.house.other
 
 
 # ---------------------------------------------------------------------- frozen

@@ -79,11 +79,15 @@ def test_a_whole_game_with_a_cut_in_the_middle(running: ExchangeProcesses, tmp_p
         terminal.wait_for("Connected again")
         shown = play_on(terminal, "GAME OVER", begin_s)
         assert all(len(line) <= 80 for line in shown)
+        terminal.press("r")
+        terminal.wait_for("Another game: you sit at")
         terminal.press("q")
+        terminal.wait_for("Leave the table?")
+        terminal.press("y")
         ends_well(terminal)
     text = written.read_text()
     for told in ("THE EXCHANGE IS OPEN", "you gave", "CONNECTION LOST", "Connected again",
-                 "Round 1 is", "GAME OVER", "Ada (you)"):  # fmt: skip
+                 "Round 1 is", "GAME OVER", "The score: ", "Another game"):  # fmt: skip
         assert told in text, told
 
 

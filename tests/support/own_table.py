@@ -129,6 +129,8 @@ class FakeHouse:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.invite_code = ""
+        self.agreed = False
+        """Whether all others have said yes."""
         self.refusal: ClientError | None = None
         self.other = FakeSeat(view_of())
         """The seat anew, for who takes it back."""
@@ -142,6 +144,10 @@ class FakeHouse:
     async def take_back(self) -> FakeSeat:
         self._ask("take back")
         return self.other
+
+    async def rematch(self, yes: bool) -> FakeSeat | None:
+        self._ask(f"rematch {yes}")
+        return self.other if self.agreed else None
 
     async def transfer_code(self) -> str:
         self._ask("transfer code")
@@ -186,5 +192,9 @@ class FakeStage:
                 player.pressed(key)
             elif then is not None:
                 then(key)
-            while self._begun:
-                await self._begun.pop(0)
+            await self.finish()
+
+    async def finish(self) -> None:
+        """Let everything that was begun end."""
+        while self._begun:
+            await self._begun.pop(0)
