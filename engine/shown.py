@@ -98,6 +98,8 @@ class TableView:
     """The viewer's own cards, those in its open offer included; 0 for a spectator."""
     offer_lot: int
     """The cards of the viewer's own open offer."""
+    start_at_s: int
+    """Wall time, seconds since 1970, at which the game starts; 0 where its players start it."""
     rematch_until_ms: int
     """When the vote on a rematch ends; 0 while there is none."""
     rematch_table: str

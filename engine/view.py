@@ -93,6 +93,7 @@ def show(table: Table, viewer: int, at_ms: int = 0) -> TableView:
         bell_locked_until_ms=own.bell_locked_until_ms if own else 0,
         hand=own.hand if own else NO_CARDS,
         offer_lot=own.offer_lot if own else NO_CARDS,
+        start_at_s=table.start_at_s,
         rematch_until_ms=table.rematch_until_ms,
         rematch_table=table.rematch_table,
         marks=tuple(table.marks),

@@ -109,6 +109,7 @@ class TableView:
         "seat",
         "seats",
         "seq",
+        "start_at_s",
         "suits",
         "told",
     )
@@ -133,6 +134,8 @@ class TableView:
         self.frozen_at_us = snapshot.frozen_at_us
         """Since when the table's time stands still, 0 while it goes on. See `remaining_us`."""
         self.frozen_reason = snapshot.frozen_reason
+        self.start_at_s = snapshot.start_at.seconds
+        """Wall time at which the game is to start; 0 where its players start it."""
         self.rematch_until_us = snapshot.rematch_until_us
         """When the vote on a rematch ends; 0 while there is none."""
         self.rematch_table = snapshot.rematch_table
@@ -218,8 +221,12 @@ class TableView:
         self.commitment = event.commitment
         self.next_deal_at_us = event.next_deal_at_us
 
+    def _start_called(self, *_: object) -> None:
+        self.start_at_s = 0
+
     def _dealt(self, event: table_pb2.Dealt, received: table_pb2.Cards, *_: object) -> None:
         self.phase = table_pb2.PHASE_SORTING
+        self.start_at_s = 0
         self.told.void_reason = ""
         self.round = event.round
         self.dealer = event.dealer
@@ -366,6 +373,7 @@ _CHANGES: dict[str, Callable[..., None]] = {
     "ready_given": TableView._ready_given,
     "committed": TableView._committed,
     "dealt": TableView._dealt,
+    "start_called": TableView._start_called,
     "exchange_opened": TableView._exchange_opened,
     "offer_opened": TableView._offer_opened,
     "offer_ended": TableView._offer_ended,

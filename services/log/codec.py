@@ -182,6 +182,8 @@ class LobbyLine:
     """Where those who play again go on; empty unless a rematch was agreed."""
     rematch: tuple[str, ...]
     """Those persons by seat; empty where nobody."""
+    start_at_s: int
+    """Wall time at which the game is to start; 0 where its players start it."""
 
 
 def _codecs(

@@ -19,6 +19,7 @@ from engine.events import (
     SeatLeft,
     SeatsDropped,
     SeatTaken,
+    StartCalled,
     TableClosed,
     TableOpened,
 )
@@ -44,6 +45,7 @@ CHANGES_LINE: Final = frozenset(
         SeatLeft,
         SeatsDropped,
         SeatTaken,
+        StartCalled,
         TableClosed,
         TableOpened,
     }
@@ -78,6 +80,7 @@ def lobby_line(table: Table) -> LobbyLine:
         rematch=tuple(seat.person if seat.plays_again else "" for seat in table.seats)
         if table.rematch_table
         else (),
+        start_at_s=shown.start_at_s,
     )
 
 

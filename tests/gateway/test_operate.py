@@ -121,7 +121,10 @@ async def test_tables_of_an_event_start_at_their_hour(system: Operated) -> None:
         listed = {table.name: table async for table in operator.tables()}
         assert {listed[name].display_name for name in names} == {f"Hall {n}" for n in range(1, 6)}
         async with seated(names[0], *persons) as seats:
+            assert seats[0].view.start_at_s == start_at_s
+            assert listed[names[0]].start_at.seconds == start_at_s
             await event(seats[0], "start_called")
+            assert seats[0].view.start_at_s == 0
             assert time.time() >= start_at_s
             for seat in seats:
                 assert (await event(seat, "dealt")).dealt.round == 1

@@ -7,6 +7,7 @@ from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from pit.v1 import table_pb2 as _table_pb2
 import builtins as _builtins
@@ -36,6 +37,7 @@ class Table(_message.Message):
     TAKEN_FIELD_NUMBER: _builtins.int
     PHASE_FIELD_NUMBER: _builtins.int
     ROUND_FIELD_NUMBER: _builtins.int
+    START_AT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """`tables/{table}`"""
     display_name: _builtins.str
@@ -49,6 +51,10 @@ class Table(_message.Message):
     round: _builtins.int
     @_builtins.property
     def taken(self) -> _containers.RepeatedCompositeFieldContainer[Global___TableSeat]: ...
+    @_builtins.property
+    def start_at(self) -> _timestamp_pb2.Timestamp:
+        """When the game is to start; absent where its players start it."""
+
     def __init__(
         self,
         *,
@@ -62,10 +68,11 @@ class Table(_message.Message):
         taken: _abc.Iterable[Global___TableSeat] | None = ...,
         phase: _table_pb2.Phase.ValueType = ...,
         round: _builtins.int = ...,
+        start_at: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["start_at", b"start_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name", "name", b"name", "owner", b"owner", "phase", b"phase", "preset", b"preset", "round", b"round", "rules_hash", b"rules_hash", "seats", b"seats", "taken", b"taken", "visibility", b"visibility"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["display_name", b"display_name", "name", b"name", "owner", b"owner", "phase", b"phase", "preset", b"preset", "round", b"round", "rules_hash", b"rules_hash", "seats", b"seats", "start_at", b"start_at", "taken", b"taken", "visibility", b"visibility"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

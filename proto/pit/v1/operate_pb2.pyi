@@ -39,7 +39,7 @@ class Shard(_message.Message):
     """Name of the matcher; empty where unowned, "?" where its name is not known."""
     epoch: _builtins.int
     lag_entries: _builtins.int
-    """Commands in the log that are not decided yet; 1000 stands for so many or more."""
+    """Entries of commands that are not worked through yet; 1000 stands for so many or more."""
     lag_ms: _builtins.int
     """Age of the oldest of them."""
     tables: _builtins.int

@@ -6,6 +6,7 @@ What is seen of a table: its rules, its seats, its events and its snapshot."""
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 import builtins as _builtins
@@ -785,6 +786,7 @@ class Snapshot(_message.Message):
     FROZEN_REASON_FIELD_NUMBER: _builtins.int
     REMATCH_UNTIL_US_FIELD_NUMBER: _builtins.int
     REMATCH_TABLE_FIELD_NUMBER: _builtins.int
+    START_AT_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     """`tables/{table}`"""
     seq: _builtins.int
@@ -823,6 +825,10 @@ class Snapshot(_message.Message):
 
     @_builtins.property
     def offer_lot(self) -> Global___Cards: ...
+    @_builtins.property
+    def start_at(self) -> _timestamp_pb2.Timestamp:
+        """Wall time at which the game is to start; absent where its players start it."""
+
     def __init__(
         self,
         *,
@@ -849,10 +855,11 @@ class Snapshot(_message.Message):
         frozen_reason: _builtins.str = ...,
         rematch_until_us: _builtins.int = ...,
         rematch_table: _builtins.str = ...,
+        start_at: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_dealer", b"_dealer", "_seat", b"_seat", "dealer", b"dealer", "hand", b"hand", "offer_lot", b"offer_lot", "rule_set", b"rule_set", "seat", b"seat"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_dealer", b"_dealer", "_seat", b"_seat", "dealer", b"dealer", "hand", b"hand", "offer_lot", b"offer_lot", "rule_set", b"rule_set", "seat", b"seat", "start_at", b"start_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dealer", b"_dealer", "_seat", b"_seat", "bell_locked_until_us", b"bell_locked_until_us", "commitment", b"commitment", "dealer", b"dealer", "display_name", b"display_name", "frozen_at_us", b"frozen_at_us", "frozen_reason", b"frozen_reason", "hand", b"hand", "next_deal_at_us", b"next_deal_at_us", "offer_lot", b"offer_lot", "opens_at_us", b"opens_at_us", "owner", b"owner", "phase", b"phase", "rematch_table", b"rematch_table", "rematch_until_us", b"rematch_until_us", "round", b"round", "round_ends_at_us", b"round_ends_at_us", "rule_set", b"rule_set", "seat", b"seat", "seats", b"seats", "seq", b"seq", "suits", b"suits", "table", b"table", "visibility", b"visibility"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dealer", b"_dealer", "_seat", b"_seat", "bell_locked_until_us", b"bell_locked_until_us", "commitment", b"commitment", "dealer", b"dealer", "display_name", b"display_name", "frozen_at_us", b"frozen_at_us", "frozen_reason", b"frozen_reason", "hand", b"hand", "next_deal_at_us", b"next_deal_at_us", "offer_lot", b"offer_lot", "opens_at_us", b"opens_at_us", "owner", b"owner", "phase", b"phase", "rematch_table", b"rematch_table", "rematch_until_us", b"rematch_until_us", "round", b"round", "round_ends_at_us", b"round_ends_at_us", "rule_set", b"rule_set", "seat", b"seat", "seats", b"seats", "seq", b"seq", "start_at", b"start_at", "suits", b"suits", "table", b"table", "visibility", b"visibility"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__dealer: _TypeAlias = _typing.Literal["dealer"]  # noqa: Y015
     _WhichOneofArgType__dealer: _TypeAlias = _typing.Literal["_dealer", b"_dealer"]  # noqa: Y015
@@ -1027,20 +1034,26 @@ class TableOpened(_message.Message):
     RULE_SET_FIELD_NUMBER: _builtins.int
     SEATS_FIELD_NUMBER: _builtins.int
     OWNER_FIELD_NUMBER: _builtins.int
+    START_AT_FIELD_NUMBER: _builtins.int
     seats: _builtins.int
     owner: _builtins.str
     @_builtins.property
     def rule_set(self) -> Global___RuleSet: ...
+    @_builtins.property
+    def start_at(self) -> _timestamp_pb2.Timestamp:
+        """Wall time at which the game is to start; absent where its players start it."""
+
     def __init__(
         self,
         *,
         rule_set: Global___RuleSet | None = ...,
         seats: _builtins.int = ...,
         owner: _builtins.str = ...,
+        start_at: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["rule_set", b"rule_set"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["rule_set", b"rule_set", "start_at", b"start_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["owner", b"owner", "rule_set", b"rule_set", "seats", b"seats"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["owner", b"owner", "rule_set", b"rule_set", "seats", b"seats", "start_at", b"start_at"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

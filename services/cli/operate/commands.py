@@ -109,7 +109,9 @@ def create(
     seats: Annotated[int, typer.Option(help="Seats a table.")] = 4,
     rules: Annotated[str, typer.Option(help="Preset of the rules.")] = "tournament",
     name: Annotated[str, typer.Option(help="Their name; a number follows it.")] = "Table",
-    start_at: Annotated[str, typer.Option(help="When all start; none: their players do.")] = "",
+    start_at: Annotated[
+        str, typer.Option(help="When all start, local time unless it has an offset.")
+    ] = "",
     bots: Annotated[bool, typer.Option(help="Whether bots fill empty seats.")] = False,
     target: Target = "",
 ) -> None:

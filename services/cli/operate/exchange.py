@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 def list_shards(target: str, as_json: bool) -> None:
     shards = ask(target, lambda operator: operator.shards())
-    _print([_shard(shard) for shard in shards], as_json)
+    rows = [_shard(shard) for shard in shards]
+    if not as_json:
+        rows = [row | {"owner": row["owner"] or "- (none)"} for row in rows]
+    _print(rows, as_json)
 
 
 def drain_shard(target: str, shard: int, reason: str) -> None:

@@ -8,6 +8,7 @@ shared by everybody. `own_part` is given one seat's view.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from google.protobuf.timestamp_pb2 import Timestamp
 from pit.v1 import play_pb2, table_pb2
 
 from engine import events
@@ -35,7 +36,10 @@ def _operator(operator: str, names: Names) -> str:
 
 def _table_opened(event: events.TableOpened, deck: Deck, names: Names) -> table_pb2.TableOpened:
     return table_pb2.TableOpened(
-        rule_set=rule_set_message(event.rules), seats=event.seats, owner=person_name(event.owner)
+        rule_set=rule_set_message(event.rules),
+        seats=event.seats,
+        owner=person_name(event.owner),
+        start_at=Timestamp(seconds=event.start_at_s) if event.start_at_s else None,
     )
 
 

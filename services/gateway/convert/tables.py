@@ -2,10 +2,11 @@
 
 from typing import Final
 
+from google.protobuf.timestamp_pb2 import Timestamp
 from pit.v1 import lobby_pb2, table_pb2
 
 from engine.commands import NOBODY, Purpose
-from engine.shown import SeatShown, TableView
+from engine.shown import Phase, SeatShown, TableView
 from services.gateway.convert.cards import deck_of
 from services.gateway.convert.events import US_PER_MS, Names
 from services.gateway.convert.rules import rule_set_message
@@ -63,6 +64,7 @@ def snapshot_message(view: TableView, names: Names) -> table_pb2.Snapshot:
         next_deal_at_us=view.next_deal_at_ms * US_PER_MS,
         frozen_at_us=view.frozen_at_ms * US_PER_MS,
         frozen_reason=view.frozen_reason,
+        start_at=_start_at(view.phase, view.start_at_s),
         rematch_until_us=view.rematch_until_ms * US_PER_MS,
         rematch_table=table_name(view.rematch_table) if view.rematch_table else "",
         seat=None if spectator else view.viewer,
@@ -70,6 +72,11 @@ def snapshot_message(view: TableView, names: Names) -> table_pb2.Snapshot:
         offer_lot=deck.cards(view.offer_lot) if view.offer_lot else None,
         bell_locked_until_us=view.bell_locked_until_ms * US_PER_MS,
     )
+
+
+def _start_at(phase: int, start_at_s: int) -> Timestamp | None:
+    """A game may have been started before its hour: then that is of no interest any more."""
+    return Timestamp(seconds=start_at_s) if start_at_s and phase == Phase.SEATING else None
 
 
 def table_message(line: LobbyLine, names: Names) -> lobby_pb2.Table:
@@ -95,4 +102,5 @@ def table_message(line: LobbyLine, names: Names) -> lobby_pb2.Table:
         ],
         phase=table_pb2.Phase.ValueType(line.phase),
         round=line.round,
+        start_at=_start_at(line.phase, line.start_at_s),
     )

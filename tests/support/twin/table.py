@@ -215,6 +215,7 @@ def show(twin: Twin, viewer: int, now_ms: int) -> TableView:
         bell_locked_until_ms=own.bell_locked_until_ms if own else 0,
         hand=to_packed(twin.rules, own.hand) if own else 0,
         offer_lot=to_packed(twin.rules, own.offer.lot) if own and own.offer else 0,
+        start_at_s=twin.start_at_s,
         rematch_until_ms=twin.vote_ends_at_ms,
         rematch_table=twin.rematch_at,
         marks=tuple(twin.marks),
