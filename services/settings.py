@@ -10,7 +10,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 PREFIX = "PIT_"
@@ -74,7 +74,13 @@ class Settings(BaseSettings):
     """Networks without a limit by address, comma separated: `192.0.2.0/24,2001:db8::/32`."""
     sessions_max: int = Field(default=SESSIONS_MAX, ge=1)
     """Streams that a gateway serves at one time; one more is told to try another gateway."""
-    native_door: Literal["grpc.aio"] = "grpc.aio"
+    native_door: Literal["h2", "grpc.aio"] = "grpc.aio"
+    """What serves gRPC: our own HTTP/2, or the reference it is measured by."""
+    tls_certificate: Path | None = None
+    """PEM file of the gateway's certificate with its chain, read anew when it has changed. Empty:
+    gRPC without TLS, for a network of one's own or behind a proxy."""
+    tls_key: Path | None = Field(default=None, validate_default=True)
+    """PEM file of its key."""
 
     @field_validator("redis_url")
     @classmethod
@@ -82,6 +88,13 @@ class Settings(BaseSettings):
         if url and not url.startswith(("redis://", "rediss://", "unix://")):
             raise ValueError("begins with redis://, rediss:// or unix://")
         return url
+
+    @field_validator("tls_key")
+    @classmethod
+    def _is_a_pair(cls, key: Path | None, others: ValidationInfo) -> Path | None:
+        if (key is None) != (others.data.get("tls_certificate") is None):
+            raise ValueError("PIT_TLS_CERTIFICATE and PIT_TLS_KEY are set together or not at all")
+        return key
 
     @field_validator("allow_addresses")
     @classmethod

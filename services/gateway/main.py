@@ -15,15 +15,16 @@ import structlog
 from engine.rejections import Rejection
 from services import logs
 from services.gateway.admission import SCOPES
-from services.gateway.doors.grpc_aio.server import GrpcDoor
+from services.gateway.doors.opening import NativeDoor, new_door
+from services.gateway.doors.tls import BadCertificate, Certificate, TlsFiles
 from services.gateway.errors import Refusal
 from services.gateway.gateway import Gateway
 from services.gateway.identity.store import RedisPeopleStore
 from services.gateway.identity.tokens import BadKeys, SignedTokens, parse_keys
-from services.gateway.methods import METHODS
+from services.gateway.methods import METHODS, methods_of
 from services.gateway.observer import UNOBSERVED
 from services.gateway.operate.orders import Orders
-from services.gateway.operate.service import OPERATE_METHODS, operate_methods
+from services.gateway.operate.service import operate_methods
 from services.gateway.operate.store import RedisOperateStore
 from services.gateway.session.limits import PROFILES
 from services.gateway.session.roles import Role
@@ -53,11 +54,19 @@ def run(settings: Settings) -> int:
     try:
         keys = parse_keys(settings.token_keys.get_secret_value())
         tokens = SignedTokens(keys, orders.check)
-    except BadKeys as bad:
+        certificate = _certificate(settings)
+    except (BadKeys, BadCertificate) as bad:
         log.error("configuration", what=str(bad))
         return EXIT_CONFIGURATION
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_serve(settings, name, tokens, orders))
+        return runner.run(_serve(settings, name, tokens, orders, certificate))
+
+
+def _certificate(settings: Settings) -> Certificate | None:
+    """Raises `BadCertificate`."""
+    if settings.tls_certificate is None or settings.tls_key is None:
+        return None
+    return Certificate(TlsFiles(settings.tls_certificate, settings.tls_key))
 
 
 def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":
@@ -68,7 +77,13 @@ def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":
     return None
 
 
-async def _serve(settings: Settings, name: str, tokens: SignedTokens, orders: Orders) -> int:
+async def _serve(
+    settings: Settings,
+    name: str,
+    tokens: SignedTokens,
+    orders: Orders,
+    certificate: Certificate | None,
+) -> int:
     log_port = RedisGatewayLog(settings.redis_url)
     store = RedisPeopleStore(settings.redis_url)
     operate = RedisOperateStore(settings.redis_url)
@@ -97,10 +112,13 @@ async def _serve(settings: Settings, name: str, tokens: SignedTokens, orders: Or
         )
         watching = asyncio.create_task(_watch_loop(metrics)) if metrics else None
         try:
+            door = new_door(settings.native_door, gateway, methods_of(gateway), certificate)
             inner = None
             if settings.operate_port:
-                inner = _inner_door(gateway, operate, meta.store_id)
-            return await _serve_gateway(gateway, operate, inner, settings)
+                # Calls of operators are in the audit, and not among the players' figures.
+                methods = operate_methods(gateway, operate, meta.store_id)
+                inner = new_door(settings.native_door, gateway, methods)
+            return await _serve_gateway(gateway, operate, door, inner, settings)
         finally:
             if watching:
                 watching.cancel()
@@ -131,28 +149,31 @@ async def _watch_loop(metrics: GatewayMetrics) -> None:
 
 
 async def _serve_gateway(
-    gateway: Gateway, operate: RedisOperateStore, inner: GrpcDoor | None, settings: Settings
+    gateway: Gateway,
+    operate: RedisOperateStore,
+    door: NativeDoor,
+    inner: NativeDoor | None,
+    settings: Settings,
 ) -> int:
     stopping = _stop_signal()
     await gateway.begin()
     await gateway.obey(operate)
     address = f"{settings.bind}:{settings.port_base}"
     inside = f"{settings.operate_bind}:{settings.operate_port}"
-    door = GrpcDoor(gateway)
     try:
         if inner is not None:
-            await inner.open(inside)
-    except RuntimeError:
+            await inner.open(settings.operate_bind, settings.operate_port)
+    except OSError:
         log.error("address taken", address=inside, fix="PIT_OPERATE_PORT names another port")
         return EXIT_ADDRESS
     try:
-        port = await door.open(address)
-    except RuntimeError:
+        port = await door.open(settings.bind, settings.port_base)
+    except OSError:
         if inner is not None:
             await inner.close(0)
         log.error("address taken", address=address, fix="PIT_PORT_BASE moves all ports")
         return EXIT_ADDRESS
-    log.info("gateway started", address=address, port=port)
+    log.info("gateway started", address=address, port=port, door=settings.native_door)
     _tune_collector()
     serving = asyncio.create_task(gateway.run(operate))
     await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -171,12 +192,6 @@ async def _serve_gateway(
             raise error
     log.info("gateway stopped")
     return 0
-
-
-def _inner_door(gateway: Gateway, operate: RedisOperateStore, store_id: str) -> GrpcDoor:
-    """For operators. Their calls are in the audit, and not among the players' figures."""
-    methods = operate_methods(gateway, operate, store_id)
-    return GrpcDoor(gateway, methods, OPERATE_METHODS, UNOBSERVED)
 
 
 def _tune_collector() -> None:

@@ -72,6 +72,41 @@ def _unindexed(fields: Headers) -> list[tuple[bytes, bytes]]:
     return [field if field[0] in _CONSTANT else NeverIndexedHeaderTuple(*field) for field in fields]
 
 
+class ServerEvents:
+    """What a server is told of a call, and does not care for until it says so."""
+
+    __slots__ = ()
+
+    def message(self, data: bytes) -> None:
+        """One whole message."""
+
+    def half_closed(self) -> None:
+        """The client has said everything."""
+
+    def headers(self, headers: Headers) -> None:
+        """Only clients are told of headers: a request's are known from the beginning."""
+
+    def trailers(self, headers: Headers) -> None:
+        """No client of gRPC sends any; they are an end like another."""
+        self.half_closed()
+
+    def writable(self) -> None:
+        """The stream is ready again."""
+
+    def broken(self, status: Status) -> None:
+        """The client's messages cannot be read."""
+
+    def closed(self, status: Status) -> None:
+        """The client has gone."""
+
+    def going_away(self, *, now: bool) -> None:
+        """The connection will be closed."""
+
+
+NOBODY: Final = ServerEvents()
+"""For a call that has been ended."""
+
+
 Accept = Callable[[ServerCall, Request], StreamEvents]
 """Takes a call, and may end it at once. Must not raise."""
 
@@ -100,7 +135,7 @@ class ServerConnection(Connection):
             self.write(self.engine.reset(stream, frames.REFUSED_STREAM))
             return
         fields = dict(headers)
-        opened = self.add(stream, _Nobody())
+        opened = self.add(stream, NOBODY)
         opened.peer_ended = ended
         http = _http_status(fields)
         if http:
@@ -145,26 +180,6 @@ def _http_status(fields: dict[bytes, bytes]) -> bytes:
     if kind[:16] != b"application/grpc" or kind[16:17] not in (b"", b"+", b";"):
         return b"415"
     return b""
-
-
-class _Nobody:
-    """A call that nobody serves: it has been ended."""
-
-    def message(self, data: bytes) -> None: ...
-
-    def half_closed(self) -> None: ...
-
-    def headers(self, headers: Headers) -> None: ...
-
-    def trailers(self, headers: Headers) -> None: ...
-
-    def writable(self) -> None: ...
-
-    def broken(self, status: Status) -> None: ...
-
-    def closed(self, status: Status) -> None: ...
-
-    def going_away(self, *, now: bool) -> None: ...
 
 
 class Server:

@@ -97,6 +97,7 @@ class Stream:
         if self.local_ended:
             return
         self.local_ended = True
+        self.ready = False
         if self._pending:
             self._farewell = trailers or ()
         else:
@@ -121,11 +122,10 @@ class Stream:
 
     def resume(self) -> None:
         """A window has opened: send what waits, and ask for more."""
-        if self.ready or not self._push():
+        if self.ready or not self._push() or self.local_ended:
             return
         self.ready = True
-        if not self.local_ended:
-            self.events.writable()
+        self.events.writable()
 
     def _push(self) -> bool:
         """Send of what waits as much as the windows allow; whether nothing is left."""

@@ -22,6 +22,7 @@ from services.log.codec import unpack_record
 from services.log.redis import RedisReaderLog
 from services.log.server import EmbeddedServer
 from services.log.store import init_store
+from support.doors import BOTH_PROCESSES
 from support.gatewayd import GatewayProcess, exchange
 from support.outside import RETRY_S, WAIT_S, Outside, Person, Refusal, SeatAtTable
 from support.pipes import whole_out
@@ -44,12 +45,14 @@ class Given(NamedTuple):
     """A table whose seats are all taken."""
 
 
-@pytest.fixture(scope="module")
-def given(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Given]:
+@pytest.fixture(scope="module", params=BOTH_PROCESSES)
+def given(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Given]:
     directory = tmp_path_factory.mktemp("calls")
     with EmbeddedServer(directory / "store") as server:
         init_store(server.url, SHARDS)
-        with exchange(server.url, directory) as gateway:
+        with exchange(server.url, directory, PIT_NATIVE_DOOR=request.param) as gateway:
             outside = Outside(gateway.target)
             owner = outside.person("Owner")
             table = owner.table()

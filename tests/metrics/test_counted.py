@@ -6,7 +6,7 @@ import grpc
 import pytest
 from prometheus_client import CollectorRegistry
 
-from services.gateway.doors.grpc_aio.server import GrpcDoor
+from services.gateway.doors.opening import Kind
 from services.gateway.main import new_metrics
 from services.gateway.session.limits import PUBLIC, QUEUE_EVENTS_MAX, SLOW_READER_S
 from services.metrics.gateway import GatewayMetrics
@@ -14,6 +14,7 @@ from services.metrics.matcher import MatcherMetrics
 from services.metrics.process import Exposed
 from services.settings import Settings, SettingsProblem
 from support.asking import numbered, withdraw
+from support.doors import both_doors, opened
 from support.front import Front
 from support.world import World
 
@@ -122,23 +123,19 @@ async def test_slow_readers_and_their_queues() -> None:
         assert value(registry, "pit_session_ends_total", reason="SLOW_READER") == 1
 
 
-async def test_calls_by_how_they_end() -> None:
+@both_doors
+async def test_calls_by_how_they_end(kind: Kind) -> None:
     async with Front() as front:
         registry = observing(front).registry
-        door = GrpcDoor(front.gateway)
-        port = await door.open("127.0.0.1:0")
         names = {"grpc_service": "pit.v1.LobbyService", "grpc_method": "ListRules"}
         caller = front.person(1)
         token = front.tokens.access(caller.person, caller.sign_in, caller.role)
         good = (("authorization", f"Bearer {token}"),)
-        try:
-            async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-                ask = channel.unary_unary("/pit.v1.LobbyService/ListRules")
-                with pytest.raises(grpc.aio.AioRpcError):
-                    await ask(b"")
-                await ask(b"", metadata=good)
-        finally:
-            await door.close(0)
+        async with opened(front, kind) as (_, channel):
+            ask = channel.unary_unary("/pit.v1.LobbyService/ListRules")
+            with pytest.raises(grpc.aio.AioRpcError):
+                await ask(b"")
+            await ask(b"", metadata=good)
         handled = "pit_grpc_server_handled_total"
         for code, count in (("Unauthenticated", 1), ("OK", 1), ("Internal", 0)):
             assert value(registry, handled, grpc_type="unary", grpc_code=code, **names) == count

@@ -7,14 +7,14 @@ from typing import Any
 
 from services.http2.client import ClientConnection, connect
 from services.http2.limits import CLIENT, SERVER, Limits
-from services.http2.metadata import Headers, Metadata
-from services.http2.server import Request, Server, ServerCall
+from services.http2.metadata import Metadata
+from services.http2.server import Request, Server, ServerCall, ServerEvents
 from services.http2.status import OK, Code, Status
 
 WAIT_S = 20.0
 
 
-class EchoCall:
+class EchoCall(ServerEvents):
     """Says every message back, or what `path` asks for instead."""
 
     def __init__(self, call: ServerCall, request: Request) -> None:
@@ -35,12 +35,6 @@ class EchoCall:
 
     def half_closed(self) -> None:
         self.call.end(OK)
-
-    def headers(self, headers: Headers) -> None:
-        raise AssertionError("a server is told of requests only")
-
-    def trailers(self, headers: Headers) -> None:
-        self.half_closed()
 
     def writable(self) -> None:
         self.writable_told += 1

@@ -1,1 +1,5 @@
-"""Doors: how the public API is reached. Thin; what they share is behind them."""
+"""The native doors: gRPC in two ways, and what they share.
+
+`entry` decides who may pass, `ends` in what words a call ends, `observed` what is counted, `health`
+answers load balancers, `tls` holds the certificate. A door itself only moves messages.
+"""

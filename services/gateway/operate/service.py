@@ -8,8 +8,7 @@ from pit.v1 import operate_pb2
 
 from services.gateway.gateway import Gateway
 from services.gateway.lobby.checks import given_id
-from services.gateway.methods import Method, Stream, Unary, complete, names_of
-from services.gateway.observer import MethodName
+from services.gateway.methods import Method, Stream, Unary, complete
 from services.gateway.operate.desk import Desk, check_operator
 from services.gateway.operate.event_tables import EventTables
 from services.gateway.operate.exchange import ExchangeActs
@@ -20,7 +19,6 @@ from services.gateway.operate.tables import TableActs
 from services.gateway.session.roles import Caller
 
 FILES: Final = (operate_pb2.DESCRIPTOR,)
-OPERATE_METHODS: Final[tuple[MethodName, ...]] = names_of(FILES)
 
 
 def operate_methods(gateway: Gateway, store: RedisOperateStore, store_id: str) -> dict[str, Method]:

@@ -19,7 +19,7 @@ class Door(Protocol):
 
     @property
     def ready(self) -> bool:
-        """Whether a message may be sent. False from `send` until the door calls `writable`."""
+        """Whether a message may be sent. Where `send` makes it false, `writable` follows."""
 
     def send(self, message: bytes) -> None: ...
 

@@ -153,7 +153,7 @@ class WatchStream:
         return wire.batch(sent, head, [wire.other_item(play_pb2.Item(ended=ended))])
 
     def _say_last_words(self) -> None:
-        if self._last_words and self._door.ready:
+        while self._last_words and self._door.ready:
             self.send(self._last_words.pop(0))
 
     # -------------------------------------------------------------- from the door and the clock
@@ -163,8 +163,8 @@ class WatchStream:
 
     def writable(self) -> None:
         """The door has sent the last message: the next table's turn."""
-        if self._last_words:
-            self._say_last_words()
+        self._say_last_words()
+        if not self.ready:
             return
         if self._parts:
             first = next(iter(self._parts))

@@ -1,17 +1,14 @@
 """A `Play` or `Watch` call: bytes in call the session, the session calls `send`."""
 
 import asyncio
-from typing import Final
 
 import grpc
 
+from services.gateway.doors.entry import LAST_WORDS_S
 from services.gateway.doors.grpc_aio.guard import Context
 from services.gateway.errors import Refused
 from services.gateway.session.core import Session
 from services.gateway.session.watch import WatchStream
-
-LAST_WRITE_S: Final = 1.0
-"""How long the end of a stream waits for a message that is on its way."""
 
 
 class PlayCall:
@@ -45,13 +42,13 @@ class PlayCall:
     async def _last_words(self) -> None:
         """What is on its way, and what was left; not for a reader that takes nothing."""
         if self._writing is not None:
-            _, blocked = await asyncio.wait((self._writing,), timeout=LAST_WRITE_S)
+            _, blocked = await asyncio.wait((self._writing,), timeout=LAST_WORDS_S)
             if blocked:
                 return
         if self._last:
             self.send(self._last)
             assert self._writing is not None
-            await asyncio.wait((self._writing,), timeout=LAST_WRITE_S)
+            await asyncio.wait((self._writing,), timeout=LAST_WORDS_S)
 
     async def _read(self, session: Session | WatchStream) -> None:
         while not self._ended.done():

@@ -1,8 +1,6 @@
-"""The native door itself: health, what was not expected, the end."""
+"""The native doors themselves: health, what was not expected, the end."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
@@ -12,28 +10,14 @@ from pit.v1 import lobby_pb2, play_pb2
 
 from services.gateway import gateway
 from services.gateway.doors.grpc_aio import server
-from services.gateway.doors.grpc_aio.server import GrpcDoor
+from services.gateway.doors.h2 import unary
+from services.gateway.doors.opening import Kind
 from services.gateway.lobby.news import TableWatch
 from services.gateway.session.core import Session
-from services.gateway.session.roles import Role
 from services.log.port import StoreFull, Unavailable
+from support.doors import both_doors, metadata, opened
 from support.front import Front
 from support.outside import Refusal
-
-
-@asynccontextmanager
-async def door(front: Front) -> AsyncIterator[tuple[GrpcDoor, grpc.aio.Channel]]:
-    """A real server in this process, and a channel to it."""
-    opened = GrpcDoor(front.gateway)
-    port = await opened.open("127.0.0.1:0")
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-        yield opened, channel
-    await opened.close(0)
-
-
-def metadata(front: Front) -> tuple[tuple[str, str], ...]:
-    token = front.tokens.access("p" + "a" * 20, "sid", Role.PLAYER)
-    return (("authorization", f"Bearer {token}"),)
 
 
 async def refusal(call: Any) -> Refusal:
@@ -45,6 +29,7 @@ async def refusal(call: Any) -> Refusal:
 SECRET = "the seed is 42"
 
 
+@both_doors
 @pytest.mark.parametrize(
     ("raised", "expected"),
     [
@@ -54,6 +39,7 @@ SECRET = "the seed is 42"
     ],
 )
 async def test_b63_no_exception_text_reaches_a_client(
+    kind: Kind,
     raised: Exception,
     expected: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -64,7 +50,7 @@ async def test_b63_no_exception_text_reaches_a_client(
 
     async with Front() as front:
         monkeypatch.setattr(front.gateway.lobby, "list_rules", broken)
-        async with door(front) as (_, channel):
+        async with opened(front, kind) as (_, channel):
             method = channel.unary_unary("/pit.v1.LobbyService/ListRules")
             answer = await refusal(method(b"", metadata=metadata(front)))
     assert repr(answer) == expected
@@ -73,12 +59,19 @@ async def test_b63_no_exception_text_reaches_a_client(
         assert answer.message.startswith("internal error (ref ")
 
 
-@pytest.mark.parametrize("where", ["receive", "writable"])
-async def test_b63_nor_in_a_stream(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("kind", "where"),
+    [
+        ("h2", "receive"),
+        ("grpc.aio", "receive"),
+        ("grpc.aio", "writable"),  # the other door tells of it only where a window was closed
+    ],
+)
+async def test_b63_nor_in_a_stream(kind: Kind, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError(SECRET)
 
-    async with Front() as front, door(front) as (_, channel):
+    async with Front() as front, opened(front, kind) as (_, channel):
         monkeypatch.setattr(Session, where, broken)
         call = channel.stream_stream("/pit.v1.PlayService/Play")(metadata=metadata(front))
         ping = play_pb2.PlayRequest(ping=play_pb2.StreamPing(client_us=1))
@@ -91,8 +84,9 @@ async def test_b63_nor_in_a_stream(where: str, monkeypatch: pytest.MonkeyPatch) 
         assert not front.gateway._sessions
 
 
-async def test_health_says_serving_until_it_drains() -> None:
-    async with Front() as front, door(front) as (opened, channel):
+@both_doors
+async def test_health_says_serving_until_it_drains(kind: Kind) -> None:
+    async with Front() as front, opened(front, kind) as (door, channel):
         check = channel.unary_unary(
             "/grpc.health.v1.Health/Check",
             request_serializer=health_pb2.HealthCheckRequest.SerializeToString,
@@ -101,21 +95,23 @@ async def test_health_says_serving_until_it_drains() -> None:
         for service in ("", "pit.v1.PlayService", "pit.v1.LobbyService"):
             response = await check(health_pb2.HealthCheckRequest(service=service))
             assert response.status == health_pb2.HealthCheckResponse.SERVING
-        await opened.not_serving()
+        await door.not_serving()
         response = await check(health_pb2.HealthCheckRequest(service="pit.v1.PlayService"))
         assert response.status == health_pb2.HealthCheckResponse.NOT_SERVING
 
 
-async def test_unary_methods_answer_ordinary_unary_stubs() -> None:
-    async with Front() as front, door(front) as (_, channel):
+@both_doors
+async def test_unary_methods_answer_ordinary_unary_stubs(kind: Kind) -> None:
+    async with Front() as front, opened(front, kind) as (_, channel):
         method = channel.unary_unary("/pit.v1.LobbyService/ListRules")
         answer = await method(b"", metadata=metadata(front))
         rules = lobby_pb2.ListRulesResponse.FromString(answer).rule_sets
         assert {each.preset for each in rules} >= {"basic", "classic", "blitz"}
 
 
-async def test_a_client_that_vanishes_leaves_no_session() -> None:
-    async with Front() as front, door(front) as (_, channel):
+@both_doors
+async def test_a_client_that_vanishes_leaves_no_session(kind: Kind) -> None:
+    async with Front() as front, opened(front, kind) as (_, channel):
         call = channel.stream_stream("/pit.v1.PlayService/Play")(metadata=metadata(front))
         ping = play_pb2.PlayRequest(ping=play_pb2.StreamPing(client_us=1))
         await call.write(ping.SerializeToString())
@@ -128,19 +124,22 @@ async def test_a_client_that_vanishes_leaves_no_session() -> None:
         assert not front.gateway._streams
 
 
-async def test_a_client_that_has_nothing_more_to_say_ends_in_order() -> None:
-    async with Front() as front, door(front) as (_, channel):
+@both_doors
+async def test_a_client_that_has_nothing_more_to_say_ends_in_order(kind: Kind) -> None:
+    async with Front() as front, opened(front, kind) as (_, channel):
         call = channel.stream_stream("/pit.v1.PlayService/Play")(metadata=metadata(front))
         await call.done_writing()
         assert await call.read() is grpc.aio.EOF
         assert await call.code() is grpc.StatusCode.OK
 
 
+@both_doors
 async def test_the_last_words_of_a_stream_arrive_before_its_end(
+    kind: Kind,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(gateway, "DRAIN_S", 0.1)
-    async with Front() as front, door(front) as (_, channel):
+    async with Front() as front, opened(front, kind) as (_, channel):
         call = channel.stream_stream("/pit.v1.PlayService/Play")(metadata=metadata(front))
         ping = play_pb2.PlayRequest(ping=play_pb2.StreamPing(client_us=1))
         await call.write(ping.SerializeToString())
@@ -154,13 +153,17 @@ async def test_the_last_words_of_a_stream_arrive_before_its_end(
         assert answer.retry_after_ms > 0
 
 
-async def test_a_list_of_tables_that_nobody_reads_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+@both_doors
+async def test_a_list_of_tables_that_nobody_reads_is_ended(
+    kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def more_than_anybody_takes(_: TableWatch) -> lobby_pb2.WatchTablesResponse:
         return lobby_pb2.WatchTablesResponse(gone=["a table" * 100] * 1_000)
 
     monkeypatch.setattr(TableWatch, "next_news", more_than_anybody_takes)
-    monkeypatch.setattr(server, "SLOW_READER_S", 0.2)
-    async with Front() as front, door(front) as (_, channel):
+    for module in (server, unary):
+        monkeypatch.setattr(module, "SLOW_READER_S", 0.2)
+    async with Front() as front, opened(front, kind) as (_, channel):
         call = channel.unary_stream("/pit.v1.LobbyService/WatchTables")(
             b"", metadata=metadata(front)
         )

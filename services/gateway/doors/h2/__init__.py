@@ -1,0 +1,1 @@
+"""The fast door: gRPC by `services.http2`."""

@@ -1,0 +1,84 @@
+"""How a call ends: once, counted, and within its deadline."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from services.gateway.doors.ends import CANCELLED, DETAILS, End, end_of
+from services.gateway.doors.entry import LAST_WORDS_S
+from services.gateway.doors.observed import Observed
+from services.http2.server import ServerCall
+from services.http2.status import OK, Code, Status, reset_of_code
+
+_TOO_LATE: Final = End(Code.DEADLINE_EXCEEDED, "deadline exceeded")
+_LEFT: Final = End(Code.UNAVAILABLE, "this gateway is going away; ask elsewhere")
+
+
+class Ending:
+    """Of one call. Whoever ends it first decides how."""
+
+    __slots__ = ("_deadline", "_loop", "_observed", "call", "on_end", "over")
+
+    def __init__(self, call: ServerCall, observed: Observed, timeout_s: float | None) -> None:
+        self.call = call
+        self.over = False
+        self.on_end: Callable[[], None] = _nothing
+        """Called once, when the call has ended in any way but by its own end in order."""
+        self._observed = observed
+        self._loop = asyncio.get_running_loop()
+        self._deadline = (
+            self._loop.call_later(timeout_s, self.by, _TOO_LATE) if timeout_s is not None else None
+        )
+
+    def in_order(self) -> None:
+        """With status OK."""
+        if self._ended(OK.code):
+            self._end(OK)
+
+    def by(self, end: End) -> None:
+        """With this status."""
+        if self._ended(end.code):
+            details = ((DETAILS, end.details),) if end.details else ()
+            self._end(Status(end.code, end.message, details))
+            self.on_end()
+
+    def by_error(self, error: Exception) -> None:
+        """With what a client may know of it."""
+        if not self.over:
+            self.by(end_of(error))
+
+    def by_status(self, status: Status) -> None:
+        """The client's messages cannot be read."""
+        self.by(End(status.code, status.message))
+
+    def by_client(self) -> None:
+        """It has gone, and hears nothing of it."""
+        if self._ended(CANCELLED):
+            self.on_end()
+
+    def by_going(self) -> None:
+        """The connection is being closed."""
+        self.by(_LEFT)
+
+    def _ended(self, code: int) -> bool:
+        if self.over:
+            return False
+        self.over = True
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._observed.ended(code)
+        return True
+
+    def _end(self, status: Status) -> None:
+        self.call.end(status)
+        if self.call.stream.stuck:
+            self._loop.call_later(LAST_WORDS_S, self._cut, status.code)
+
+    def _cut(self, code: int) -> None:
+        """A reader that takes nothing gets no last words."""
+        if self.call.stream.stuck:
+            self.call.stream.reset(reset_of_code(code))
+
+
+def _nothing() -> None:
+    """Nobody is to be told."""
