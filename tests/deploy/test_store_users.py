@@ -2,6 +2,7 @@
 
 import re
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,10 +10,13 @@ import pytest
 
 from services.log.connection import SyncConnection
 from services.log.server import free_port
+from services.log.store import init_store
 from support.exchange import ExchangeProcesses
 from support.guarded import FOLDER, USERS, GuardedServer, refused
+from support.operated import operated, people, table_of
 from support.pit import ROOT, pit
 from support.scraping import scraped, total
+from support.valkey import SHARDS
 
 FOR_NOBODY: list[tuple[str | int, ...]] = [
     ("FLUSHALL",), ("FLUSHDB",), ("KEYS", "*"), ("CONFIG", "SET", "maxmemory", "1"),
@@ -141,3 +145,37 @@ def test_an_exchange_plays_is_watched_and_is_backed_up_under_its_users(tmp_path:
         assert restored.code == 0, restored.err
     finally:
         empty.stop()
+
+
+@pytest.mark.all
+async def test_operators_act_under_the_rights_of_their_gateway(tmp_path: Path) -> None:
+    store = GuardedServer(tmp_path / "server")
+    store.start()
+    try:
+        init_store(store.url, SHARDS)
+        urls = {"PIT_REDIS_URL": store.url_of("operator")}
+        with operated(store.url_of("matcher"), tmp_path, "m1", "m2", **urls) as system:
+            async with (
+                people(system.gateway.target, "Ada") as [ada],
+                system.operator() as operator,
+            ):
+                table = await table_of(ada)
+                await operator.freeze(table, "why")
+                assert [person.name for person in await operator.find("ad")] == [ada.person]
+                await operator.rename(ada.person, "Adele", "why")
+                await operator.ban(ada.person, time.time() + 60, "why")
+                await operator.ban(ada.person, 0, "why")
+                await operator.set_maintenance(on=True, reason="why")
+                await operator.set_maintenance(on=False, reason="")
+                assert (await operator.drain_shard(1)).owner in {"m1", "m2"}
+                assert [letter async for letter in operator.dead_letters()] == []
+                acts = [entry.act async for entry in operator.audit()]
+                assert acts == [
+                    "freeze", "rename", "ban", "ban", "maintenance-on", "maintenance-off",
+                    "drain-shard",
+                ]  # fmt: skip
+        admin = SyncConnection(store.url_of("admin"))
+        assert admin.ask("ACL", "LOG") == []
+        admin.close()
+    finally:
+        store.stop()
