@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from services.log.port import ReaderLog
     from services.settings import Settings
 
+NAMES_AT_ONCE = 1_000
+"""Asked for in one round trip."""
 NO_STORE = Failure(
     Exit.USAGE,
     "no store is named",
@@ -107,3 +109,28 @@ def public_key(settings: "Settings", path: Path | None) -> "Ed25519PublicKey | N
             "name a copy of the archive's public-key.hex",
         )
     return key
+
+
+def names_of(url: str, persons: set[str]) -> dict[str, str]:
+    """Names by person, as far as the store still knows them."""
+    if not url or not persons:
+        return {}
+    from services.log import keys
+    from services.log.connection import SyncConnection
+
+    with explained_store():
+        server = SyncConnection(url)
+        try:
+            known: dict[str, str] = {}
+            order = sorted(persons)
+            for first in range(0, len(order), NAMES_AT_ONCE):
+                page = order[first : first + NAMES_AT_ONCE]
+                found = server.ask_all([("GET", keys.person_name(person)) for person in page])
+                known |= {
+                    person: name.decode()
+                    for person, name in zip(page, found, strict=True)
+                    if name is not None
+                }
+            return known
+        finally:
+            server.close()

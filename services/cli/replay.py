@@ -11,7 +11,7 @@ from engine.rules import PRESETS
 from engine.view import view
 from services.archive.facts import facts_of, plain, plain_cards
 from services.archive.source import Game, find, numbered
-from services.cli.common import load_settings, opened_archive, opened_log, public_key
+from services.cli.common import load_settings, names_of, opened_archive, opened_log, public_key
 from services.cli.fact_lines import fact_lines
 from services.cli.failures import Exit, Failure
 from services.cli.story import Story
@@ -79,7 +79,7 @@ def replay(name: str, seat: int | None, all_hands: bool, speed: float, as_json: 
             "give --seat one of them, or leave it out for a spectator's view",
         )
     facts = {one.round: one for one in facts_of(events)} if all_hands else {}
-    story = Story()
+    story = Story(_people(events))
     first_ms = before_ms = 0
     for seq, event in events:
         at_ms = getattr(event, "at_ms", before_ms)
@@ -95,6 +95,12 @@ def replay(name: str, seat: int | None, all_hands: bool, speed: float, as_json: 
             if isinstance(seen, RoundScored | RoundVoid) and seen.round in facts:
                 lines += [f"    {line}" for line in fact_lines(facts[seen.round])]
             _print_lines(seq, at_ms - first_ms, lines, flush=bool(speed))
+
+
+def _people(events: list[tuple[int, Event]]) -> dict[str, str]:
+    """Names of the persons and operators in a game, as far as the store still knows them."""
+    told = {getattr(event, field, "") for _, event in events for field in ("person", "operator")}
+    return names_of(load_settings().redis_url, told - {""})
 
 
 def _print_lines(seq: int, since_ms: int, lines: list[str], *, flush: bool) -> None:

@@ -15,23 +15,20 @@ from services.archive.directory import DirectoryArchive
 from services.archive.source import Game, find, find_all
 from services.archive.summary import Summary
 from services.cli.common import (
-    explained_store,
     load_settings,
+    names_of,
     opened_archive,
     opened_log,
     public_key,
 )
 from services.cli.failures import Exit, Failure
 from services.cli.verify import not_found
-from services.log import keys
-from services.log.connection import SyncConnection
 
 COLUMNS: Final = (
     "game", "table", "preset", "rules", "seats", "started", "ended", "end", "rounds", "signed",
     "seat", "person", "name", "score", "place", "correction", "reasons",
 )  # fmt: skip
 """Of the CSV: one line a seat. Columns are only ever added, at the end."""
-NAMES_AT_ONCE: Final = 1_000
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes a cell that begins like this for a formula; names are anybody's words."""
 
@@ -85,7 +82,7 @@ def show_results(wish: Wish, form: Form) -> int:
     found.sort(key=lambda one: (one.summary.start_ms, one.summary.game))
     persons = {p for one in found for p in one.summary.persons if p}
     operators = {each.operator for one in found for each in one.summary.corrections}
-    names = _names(settings.redis_url, persons | operators)
+    names = names_of(settings.redis_url, persons | operators)
     _PRINTERS[form](found, names)
     for name in damaged:
         print(
@@ -140,28 +137,6 @@ def parse_since(text: str) -> datetime:
             "offset is given",
         ) from None
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
-
-
-def _names(url: str, persons: set[str]) -> dict[str, str]:
-    """Names by person, as far as the store still knows them."""
-    if not url or not persons:
-        return {}
-    with explained_store():
-        server = SyncConnection(url)
-        try:
-            known: dict[str, str] = {}
-            order = sorted(persons)
-            for first in range(0, len(order), NAMES_AT_ONCE):
-                page = order[first : first + NAMES_AT_ONCE]
-                found = server.ask("MGET", *map(keys.person_name, page))
-                known |= {
-                    person: name.decode()
-                    for person, name in zip(page, found, strict=True)
-                    if name is not None
-                }
-            return known
-        finally:
-            server.close()
 
 
 # ------------------------------------------------------------------ how they look

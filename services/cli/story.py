@@ -1,6 +1,6 @@
 """A game's events as lines a card player can read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from engine import events
@@ -55,7 +55,9 @@ CALLS: Final = (
 class Story:
     """Told event by event, in order: it remembers the rules for the commodities' names."""
 
-    def __init__(self) -> None:
+    def __init__(self, people: Mapping[str, str] | None = None) -> None:
+        """`people`: names of persons and operators, where they are known."""
+        self._people = people or {}
         self._names: tuple[str, ...] = ()
         self._suits: tuple[int, ...] = ()
 
@@ -64,6 +66,14 @@ class Story:
         tell = _TELLERS[type(event)]
         told: list[str] = tell(self, event)
         return told
+
+    def _by(self, operator: str, reason: str) -> str:
+        """Who did it and why, as the end of a sentence; empty where no operator did."""
+        by = f" by operator {self._who(operator)}" if operator else ""
+        return by + (f": {reason}" if reason else "")
+
+    def _who(self, person: str) -> str:
+        return self._people.get(person) or person
 
     def begin(self, rules: Rules) -> None:
         self._names = tuple(name for name, _ in DECKS[rules.deck])
@@ -94,15 +104,15 @@ class Story:
         ]
 
     def _taken(self, event: events.SeatTaken) -> list[str]:
-        return [f"{_seat(event.seat)} is taken by {event.person}"]
+        return [f"{_seat(event.seat)} is taken by {self._who(event.person)}"]
 
     def _left(self, event: events.SeatLeft) -> list[str]:
         if not event.removed:
             return [f"{_seat(event.seat)} is left for good"]
-        return [f"{_seat(event.seat)} is freed{_by(event.operator, event.reason)}"]
+        return [f"{_seat(event.seat)} is freed{self._by(event.operator, event.reason)}"]
 
     def _owner(self, event: events.OwnerChanged) -> list[str]:
-        return [f"the table passes to {event.person}"]
+        return [f"the table passes to {self._who(event.person)}"]
 
     def _away(self, event: events.SeatAway) -> list[str]:
         return [f"{_seat(event.seat)} {AWAY[Absence(event.absence)]}"]
@@ -140,7 +150,7 @@ class Story:
         return ["there is no rematch"]
 
     def _closed(self, event: events.TableClosed) -> list[str]:
-        return [f"the table closes{_by(event.operator, event.reason)}"]
+        return [f"the table closes{self._by(event.operator, event.reason)}"]
 
     def _start_called(self, _event: events.StartCalled) -> list[str]:
         return ["the hour has come at which the game was to start"]
@@ -151,22 +161,22 @@ class Story:
     # ------------------------------------------------------------------ operators
 
     def _frozen(self, event: events.Frozen) -> list[str]:
-        return [f"TIME STANDS STILL{_by(event.operator, event.reason)}"]
+        return [f"TIME STANDS STILL{self._by(event.operator, event.reason)}"]
 
     def _thawed(self, event: events.Thawed) -> list[str]:
         stood_s = event.frozen_ms / 1_000
-        return [f"time goes on after {stood_s:.1f} s{_by(event.operator, '')}"]
+        return [f"time goes on after {stood_s:.1f} s{self._by(event.operator, '')}"]
 
     def _adjusted(self, event: events.ScoreAdjusted) -> list[str]:
         head = f"CORRECTION: {_seat(event.seat)} {event.delta:+}"
-        lines = [head + _by(event.operator, event.reason)]
+        lines = [head + self._by(event.operator, event.reason)]
         for seat, total in enumerate(event.totals):
             place = f"{event.places[seat]}. " if event.places and event.places[seat] else ""
             lines.append(f"    {place}{_seat(seat)} {total:>6}")
         return lines
 
     def _announced(self, event: events.Announced) -> list[str]:
-        return [f"announcement{_by(event.operator, event.text or event.key)}"]
+        return [f"announcement{self._by(event.operator, event.text or event.key)}"]
 
     # ------------------------------------------------------------------ a round
 
@@ -218,7 +228,7 @@ class Story:
     def _scored(self, event: events.RoundScored | events.RoundVoid) -> list[str]:
         head = "is scored"
         if isinstance(event, events.RoundVoid):
-            by_operator = _by(event.operator, event.reason)
+            by_operator = self._by(event.operator, event.reason)
             head = f"is void{by_operator}" if by_operator else "is void, nobody cornered"
         return [
             f"round {event.round} {head}; seed {event.seed.hex()[:16]}...",
@@ -237,12 +247,6 @@ class Story:
 
 def _seat(seat: int) -> str:
     return f"seat {seat}"
-
-
-def _by(operator: str, reason: str) -> str:
-    """Who did it and why, as the end of a sentence; empty where no operator did."""
-    by = f" by operator {operator}" if operator else ""
-    return by + (f": {reason}" if reason else "")
 
 
 def _with(text: str, cards: str) -> str:

@@ -13,6 +13,8 @@ from engine.events import Absence, Corner, End, Event, Why
 from services.archive.index import FILE
 from services.cli import story
 from services.cli.failures import Exit
+from services.log import keys
+from services.log.connection import SyncConnection
 from support.archived import archived, name_of
 from support.pit import Here, Outcome
 from support.whole_game import WholeGame
@@ -71,6 +73,20 @@ def test_what_operators_did_is_told_with_name_and_reason(here: Here, root: Path)
         "the table closes by operator ann: the hall closes",
     ):
         assert words in told
+
+
+def test_people_and_operators_are_called_by_their_names(
+    here: Here, root: Path, valkey_url: str
+) -> None:
+    server = SyncConnection(valkey_url)
+    for person, name in (("p1", "Åsa"), ("ann", "Ann Operator")):
+        server.call("SET", keys.person_name(person), name)
+    server.close()
+    settings = {"PIT_ARCHIVE": str(root), "PIT_REDIS_URL": valkey_url}
+    told = here("table", "replay", GAME, settings=settings).out
+    assert "seat 1 is taken by Åsa" in told
+    assert "seat 2 is taken by p2" in told
+    assert "CORRECTION: seat 3 +50 by operator Ann Operator: a dispute" in told
 
 
 def test_a_seat_sees_its_own_hand(here: Here, root: Path) -> None:
