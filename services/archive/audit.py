@@ -19,7 +19,8 @@ from engine.events import (
 from engine.evolve import evolve
 from engine.state import Table
 from engine.value import value
-from services.archive.ledger import Finding, Ledger
+from services.archive.account import Finding
+from services.archive.ledger import Ledger
 from services.archive.passing import changes_nothing
 from services.archive.source import Game
 from services.log.codec import Undecodable, unpack_record

@@ -8,8 +8,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from engine.events import Event, Note, Record
 from services.archive import frames
+from services.archive.account import Finding
 from services.archive.frames import Digest, Head, Kept, Seal, Spoiled, Torn, Undone, id_order
-from services.archive.ledger import Finding
 from services.archive.port import Archive
 from services.log.codec import TABLE_ID
 from services.log.port import Damaged, OutEntry, ReaderLog

@@ -1,4 +1,4 @@
-"""`pit backup` and `pit restore`: what comes back is what there was; damage is refused; a drill."""
+"""`pit backup` and `pit restore`: what comes back is what there was; damage is refused."""
 
 import json
 import os
@@ -33,8 +33,6 @@ from services.log.connection import SyncConnection
 from services.log.port import START, Commit, Fenced, LogError, StoreChanged
 from services.log.redis import RedisOwnerLog, RedisReaderLog
 from support.archiving import KEY, Archiving
-from support.exchange import ExchangeProcesses
-from support.pit import pit
 from support.valkey import SHARDS
 from support.whole_game import GAME, ShardWriter, WholeGame
 
@@ -606,49 +604,3 @@ def test_a_store_that_was_never_set_up_has_no_backup(store: Store, file: Path) -
     store.empty()
     refused(Exit.UNREACHABLE, back_up, file)
     assert not file.exists()
-
-
-# ------------------------------------------------------------------ the drill
-
-
-@pytest.mark.all
-def test_drill(tmp_path: Path) -> None:
-    """Play, back up, play on, lose everything, restore: the tables play on, and those who had
-    seen more than the backup holds are told."""
-    with ExchangeProcesses(tmp_path) as exchange:
-        servers = ("matcher", "gateway", "archiver")
-        for role in servers:
-            exchange.start(role)
-        exchange.start("bots", "--tables", "3", PIT_REPORT=str(exchange.report_path))
-        trades = played_on(exchange, 0, 20)
-        file = tmp_path / "backup.tar"
-        made = pit("backup", str(file), "--json", settings=exchange.settings)
-        assert made.code == Exit.GOOD, made.err
-        assert made.json()["games"] > 0
-        played_on(exchange, trades, 10)
-        exchange.kill(*servers)
-        exchange.wipe()
-        told = pit("restore", str(file), settings=exchange.settings)
-        assert told.code == Exit.GOOD, told.err
-        assert "undone" in told.out
-        seats = exchange.report()["sessions"]
-        for role in servers:
-            exchange.start(role)
-        exchange.wait(lambda: exchange.report()["resets"] >= seats)
-        played_on(exchange, exchange.report()["trades"], 20)
-        report = exchange.report()
-        assert report["reset_kinds"] == {"HISTORY": seats}
-        assert seats in {4, 8, 12}, "a table whose game has just ended is left by its bots"
-        assert report["undone"] > 0
-        assert report["errors"] == 0
-        codes = [exchange.end(role) for role in ("bots", "gateway", "matcher", "archiver")]
-        assert codes == [0, 0, 0, 0]
-        verified = pit("verify", "--all", settings=exchange.settings)
-        assert verified.code == Exit.GOOD, verified.out
-        assert ", 0 FAILED" in verified.out
-
-
-def played_on(exchange: ExchangeProcesses, before: int, more: int) -> int:
-    """Wait for so many trades more; how many there are then."""
-    exchange.wait(lambda: exchange.report().get("trades", 0) >= before + more)
-    return int(exchange.report()["trades"])

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.value import value
+from services.archive.account import Finding
 from services.archive.audit import audit
 from services.archive.frames import id_order
-from services.archive.ledger import Finding
 from services.archive.port import Archive
 from services.archive.source import Game, find_all
 from services.cli.demo.follow import Takeovers
