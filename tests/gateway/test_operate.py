@@ -7,6 +7,7 @@ import time
 from grpc import StatusCode
 from pit.v1 import lobby_pb2, operate_pb2, play_pb2, play_pb2_grpc, table_pb2
 
+from engine.cards import ONE, count
 from services.client.exchange import Exchange
 from services.client.operator import Operator
 from services.log.connection import SyncConnection
@@ -32,6 +33,9 @@ def template(**fields: object) -> lobby_pb2.CreateTableRequest:
 
 async def test_a_frozen_table_keeps_what_remains_of_every_deadline(system: Operated) -> None:
     async with playing(system.gateway.target) as (table, seats), system.operator() as operator:
+        lane = next(lane for lane in seats[1].view.suits if count(seats[1].view.hand, lane))
+        await seats[1].offer(ONE[lane], limit_ms=60_000)
+        offered = await event(seats[1], "offer_opened")
         ends_at_us = seats[0].view.round_ends_at_us
         request_id = secrets.token_bytes(16)
         seq = await operator.freeze(table, "a dispute", request_id)
@@ -48,12 +52,14 @@ async def test_a_frozen_table_keeps_what_remains_of_every_deadline(system: Opera
         assert resumed.operator == NAME
         assert resumed.frozen_us > 0
         async with people(system.gateway.target, "Watcher") as [watcher]:
-            shown = await snapshot_of(watcher, table, seats[0].view.round)
-        assert shown == ends_at_us + resumed.frozen_us
+            shown = await snapshot_of(watcher, table)
+        assert shown.round_ends_at_us == ends_at_us + resumed.frozen_us
+        offer_ends_at_us = offered.offer_opened.ends_at_us + resumed.frozen_us
+        assert shown.seats[1].offer_ends_at_us == offer_ends_at_us
 
 
-async def snapshot_of(watcher: Exchange, table: str, round_: int) -> int:
-    """When the round ends, as somebody is told who comes now."""
+async def snapshot_of(watcher: Exchange, table: str) -> table_pb2.Snapshot:
+    """The table as somebody is shown it who comes now."""
     connection = watcher.channels.lease()
     stub = play_pb2_grpc.PlayServiceStub(connection.channel)
     request = play_pb2.WatchRequest(tables=[play_pb2.WatchedTable(table=table)])
@@ -61,8 +67,7 @@ async def snapshot_of(watcher: Exchange, table: str, round_: int) -> int:
         for part in response.batch.tables:
             for item in part.items:
                 if item.HasField("attached"):
-                    assert item.attached.snapshot.round == round_
-                    return item.attached.snapshot.round_ends_at_us
+                    return item.attached.snapshot
     raise AssertionError("no snapshot")
 
 
