@@ -32,7 +32,6 @@ class Code(IntEnum):
     """Wrong now."""
     ABORTED = 10
     OUT_OF_RANGE = 11
-    UNIMPLEMENTED = 12
     INTERNAL = 13
     UNAVAILABLE = 14
     """Send the same again, with the same number or request id."""
@@ -53,7 +52,6 @@ class Refusal(StrEnum):
     MORE_THAN_ONE_MESSAGE = "MORE_THAN_ONE_MESSAGE"
     BODY_TIMEOUT = "BODY_TIMEOUT"
     DEADLINE_TOO_SHORT = "DEADLINE_TOO_SHORT"
-    NOT_IMPLEMENTED = "NOT_IMPLEMENTED"
     CLIENT_HEADER_MALFORMED = "CLIENT_HEADER_MALFORMED"
     CLIENT_TOO_OLD = "CLIENT_TOO_OLD"
     INVALID_FIELD = "INVALID_FIELD"
@@ -111,7 +109,6 @@ MEANINGS: Final[Mapping[Rejection | Refusal, Meaning]] = {
     Refusal.MORE_THAN_ONE_MESSAGE: Meaning(_ILL, "more than one request message"),
     Refusal.BODY_TIMEOUT: Meaning(Code.DEADLINE_EXCEEDED, "request body not received in time"),
     Refusal.DEADLINE_TOO_SHORT: Meaning(Code.DEADLINE_EXCEEDED, "deadline too short"),
-    Refusal.NOT_IMPLEMENTED: Meaning(Code.UNIMPLEMENTED, "not available in this version"),
     Refusal.CLIENT_HEADER_MALFORMED: Meaning(_ILL, "pit-client must be name/major.minor.patch"),
     Refusal.CLIENT_TOO_OLD: Meaning(_NOW, "client version not supported (min {min})"),
     Refusal.INVALID_FIELD: Meaning(_ILL, "{field}: {rule}"),

@@ -61,13 +61,6 @@ class Watch:
     """The stream of up to eight tables, which a `WatchStream` serves."""
 
 
-@value
-class NotYet:
-    """In the schema, but not served in this version."""
-
-    streams_responses: bool
-
-
 def _kind(method: MethodDescriptor) -> str:
     """In the words of go-grpc-middleware."""
     if method.client_streaming:
@@ -100,7 +93,7 @@ FOR_THOSE_WHO_PLAY: Final = frozenset(
 )
 """Methods that make no sense for an operator, who holds no seat. (`Play` is refused by itself.)"""
 
-Method = Unary | Open | Stream | Play | Watch | NotYet
+Method = Unary | Open | Stream | Play | Watch
 
 
 def methods_of(gateway: Gateway) -> dict[str, Method]:
@@ -146,16 +139,15 @@ def methods_of(gateway: Gateway) -> dict[str, Method]:
 
 
 def complete(files: Iterable[FileDescriptor], served: dict[str, Method]) -> dict[str, Method]:
-    """Methods by path, those of the files that are not served among them."""
-    served = dict(served)
-    methods: dict[str, Method] = {}
-    for file in files:
-        for service in file.services_by_name.values():
-            for method in service.methods:
-                name = f"{service.name}/{method.name}"
-                methods["/pit.v1." + name] = served.pop(name, NotYet(method.server_streaming))
-    assert not served, f"not in the schema: {', '.join(served)}"
-    return methods
+    """Methods by path: all that the files have, and no others."""
+    names = [
+        f"{service.name}/{method.name}"
+        for file in files
+        for service in file.services_by_name.values()
+        for method in service.methods
+    ]
+    assert set(names) == served.keys(), f"{set(names) ^ served.keys()} in one of the two alone"
+    return {"/pit.v1." + name: served[name] for name in names}
 
 
 def _not_for_operators(method: Method) -> Method:

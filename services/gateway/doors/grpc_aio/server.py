@@ -27,7 +27,7 @@ from services.gateway.doors.served import OpenStream, Served, served, services_o
 from services.gateway.doors.tls import Certificate
 from services.gateway.errors import Refusal, Refused
 from services.gateway.gateway import Gateway
-from services.gateway.methods import Method, NotYet, Open, Play, Stream, Unary, Watch
+from services.gateway.methods import Method, Open, Play, Stream, Unary, Watch
 from services.gateway.session.limits import SLOW_READER_S
 from services.gateway.session.roles import Caller
 from services.http2.limits import SERVER
@@ -102,7 +102,7 @@ class GrpcDoor:
         method = each.method
         handler = observed(guarded(self._acting(method)), each.name, self._gateway.observer)
         match method:
-            case Unary() | Open() | NotYet(streams_responses=False):
+            case Unary() | Open():
                 return grpc.stream_unary_rpc_method_handler(handler)
             case _:
                 return grpc.stream_stream_rpc_method_handler(handler)

@@ -12,7 +12,7 @@ from services.gateway.doors.observed import Observed
 from services.gateway.doors.served import OpenStream, Served, served, services_of
 from services.gateway.doors.tls import Certificate
 from services.gateway.gateway import Gateway
-from services.gateway.methods import Method, NotYet, Open, Play, Stream, Unary, Watch
+from services.gateway.methods import Method, Open, Play, Stream, Unary, Watch
 from services.gateway.session.roles import Caller
 from services.http2.limits import SERVER, Limits
 from services.http2.server import NOBODY, Request, Server, ServerCall
@@ -91,8 +91,6 @@ class H2Door:
                 return PlayCall(ending, self._gateway, caller)
             case Watch():
                 return WatchCall(ending, self._gateway, caller)
-            case NotYet():
-                raise AssertionError("refused before")
 
 
 def _head_of(request: Request) -> Head:
