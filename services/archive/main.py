@@ -50,9 +50,9 @@ def run(settings: Settings) -> int:
         return EXIT_BUSY
     keys.publish(key, root)
     source = RedisReaderLog(settings.redis_url)
+    index = GameIndex(root, writing=True)
     try:
         meta = source.meta()
-        index = GameIndex(root, writing=True)
         copiers = [
             ShardCopier(shard, meta.store_id, archive, source, key, index)
             for shard in range(meta.shards)
@@ -67,5 +67,6 @@ def run(settings: Settings) -> int:
         return EXIT_STORE
     finally:
         source.close()
+        index.close()
         archive.close()
     return 0

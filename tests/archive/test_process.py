@@ -10,7 +10,9 @@ from services.archive import frames
 from services.archive.audit import audit
 from services.archive.directory import DirectoryArchive
 from services.archive.frames import Kept
+from services.archive.index import GameIndex
 from services.archive.source import find
+from services.archive.summary import summary_of
 from services.log.redis import RedisOwnerLog, RedisReaderLog
 from support.archiving import KEY
 from support.pit import start
@@ -61,5 +63,8 @@ def test_a_killed_archiver_misses_and_doubles_nothing(
     assert sum(isinstance(frame, Kept) for frame in kept) == len(records)
     verdict = audit(find(GAME, archive, KEY.public_key(), None))
     assert (verdict.findings, verdict.finished, verdict.sealed) == ((), True, True)
+    index = GameIndex(tmp_path / "archive")
+    assert index.positions()[0] == last
+    assert index.summaries() == {GAME: summary_of(find(GAME, archive, None, None))}
     owner.close()
     reader.close()
