@@ -37,6 +37,8 @@ READY_S: Final = (0.1, 0.6)
 """Bounds of the time to sort a hand or to look at a result."""
 START_SPREAD_S: Final = 8.0
 """Games begin over this time, so that their rounds do not end together."""
+BELL_S: Final = 1.0
+"""The same where all are to open at once, and no operators are there to open them."""
 SLOTS_TRIED_MAX: Final = 64
 """Tables asked in turn for one action before it is dropped: none of them has its exchange open."""
 WAITING_TRIED_MAX: Final = 4
@@ -214,10 +216,12 @@ class Crowd:
         warm_at = at + orders.warmup_s
         seconds = sum(stage.seconds for stage in orders.stages)
         self._measured = (warm_at, warm_at + seconds)
-        spread_s = 1.0 if orders.scenario == "opening-bell" else START_SPREAD_S
-        spread_s = min(spread_s, orders.warmup_s) or 0.5
+        spread_s = BELL_S if orders.scenario == "opening-bell" else START_SPREAD_S
+        spread_s = min(spread_s, max(BELL_S, orders.warmup_s))
         for slot in self.slots:
-            if slot.table is not None:
+            if slot.table is not None and orders.starts_at_s:
+                slot.table.starts_at = at
+            elif slot.table is not None:
                 self._start_table(slot, at + self._chance.uniform(0.0, spread_s))
         self._due_at = time.monotonic()
         self._tick()

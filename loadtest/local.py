@@ -12,6 +12,10 @@ class LocalExchange(Protocol):
         """`host:port` of its gateway, once it is started."""
 
     @property
+    def operators(self) -> tuple[str, str]:
+        """`host:port` of the operators' port, and a token for it; empty where there is none."""
+
+    @property
     def banner(self) -> str:
         """What store it is on, and what that promises."""
 

@@ -26,6 +26,10 @@ class Orders:
     client: Client
     sign_ins: SignIns
     streams_per_connection: int
+    operators: tuple[str, str] = ("", "")
+    """Port and token of the operators, who open the tables where `starts_at_s` is given."""
+    starts_at_s: float = 0.0
+    """Wall time at which all games start by themselves; 0: their players start them."""
 
 
 # ------------------------------------------------------------------ to a worker

@@ -10,9 +10,13 @@ from pit.v1 import lobby_pb2, table_pb2
 from loadtest.options import SignIns
 from services.client.channels import Channels
 from services.client.exchange import Exchange, Place
+from services.client.operator import Operator
 
 AT_ONCE: Final = 8
 """Tables that one worker opens at the same time: finished ones are replaced without a storm."""
+
+BATCH_MAX: Final = 500
+"""Tables that operators open with one call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +70,42 @@ class Opener:
         self._persons = persons
         self._wish = wish
         self._at_once = asyncio.Semaphore(AT_ONCE)
-        self._opened = 0
+        self._prepared: list[str] = []
+        """Tables that operators have opened."""
+
+    async def prepare(self, operators: tuple[str, str], count: int, starts_at_s: float) -> None:
+        """Let operators open the next so many tables, to start at one wall time. Raises
+        `Refused`."""
+        async with Operator(*operators) as operator:
+            for begin in range(0, count, BATCH_MAX):
+                more = min(BATCH_MAX, count - begin)
+                template = self._request("Load")
+                self._prepared += await operator.create_tables(template, more, starts_at_s)
 
     async def open(self, slot: int) -> list[tuple[Exchange, Place]]:
         """A new table with a person on every seat. Raises `Refused`."""
-        wish = self._wish
         async with self._at_once:
-            self._opened += 1
-            owner = await self._persons.person(slot, 0)
-            request = lobby_pb2.CreateTableRequest(
-                request_id=os.urandom(16),
-                display_name=f"Load {slot}",
-                preset=wish.rules,
-                switches=table_pb2.Rules.FromString(wish.switches),
-                seats=wish.seats,
-                visibility=table_pb2.VISIBILITY_UNLISTED,
-                absent_policy=table_pb2.ABSENT_POLICY_BOT,
-                bots=True,
-            )
-            table = (await owner.create_table(request)).table.name
+            if self._prepared:
+                table = self._prepared.pop()
+            else:
+                owner = await self._persons.person(slot, 0)
+                table = (await owner.create_table(self._request(f"Load {slot}"))).table.name
             return await asyncio.gather(
-                *(self._sit_down(slot, table, seat) for seat in range(wish.seats))
+                *(self._sit_down(slot, table, seat) for seat in range(self._wish.seats))
             )
+
+    def _request(self, name: str) -> lobby_pb2.CreateTableRequest:
+        wish = self._wish
+        return lobby_pb2.CreateTableRequest(
+            request_id=os.urandom(16),
+            display_name=name,
+            preset=wish.rules,
+            switches=table_pb2.Rules.FromString(wish.switches),
+            seats=wish.seats,
+            visibility=table_pb2.VISIBILITY_UNLISTED,
+            absent_policy=table_pb2.ABSENT_POLICY_BOT,
+            bots=True,
+        )
 
     async def _sit_down(self, slot: int, table: str, seat: int) -> tuple[Exchange, Place]:
         person = await self._persons.person(slot, seat)

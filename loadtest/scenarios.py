@@ -8,7 +8,7 @@ MEANINGS: Final[dict[Scenario, str]] = {
     "steady": "the same rate throughout",
     "ramp": "from a tenth of the rate to all of it, in ten steps",
     "spike": "a quarter of the rate, and all of it in the middle fifth",
-    "opening-bell": "all tables open within one second, then steady",
+    "opening-bell": "all games start at one wall time, then steady",
     "churn": "steady, while seats lose their streams and come back",
     "slow-readers": "steady, while some seats hardly read",
     "gateway-kill": "steady, and the gateway is killed in the middle",

@@ -69,9 +69,12 @@ class _Worker:
             orders.target, f"Load {orders.number}", orders.sign_ins, orders.wish.seats
         )
         connections = _connections(orders)
-        crowd = Crowd(orders, Opener(persons, orders.wish), connections)
+        opener = Opener(persons, orders.wish)
+        crowd = Crowd(orders, opener, connections)
         try:
             await persons.sign_in()
+            if orders.starts_at_s:
+                await opener.prepare(orders.operators, orders.tables, orders.starts_at_s)
             await self._open(crowd)
             self._tell(Opened())
             at = await self._go

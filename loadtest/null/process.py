@@ -18,6 +18,7 @@ END_S: Final = 5.0
 class NullExchange:
     """A `LocalExchange` without anything behind it."""
 
+    operators = ("", "")
     banner = "null server: answers at once and keeps nothing"
 
     def __init__(self) -> None:

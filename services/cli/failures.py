@@ -10,11 +10,13 @@ class Exit(IntEnum):
     BUG = 1
     USAGE = 2
     UNREACHABLE = 3
+    LATE = 4
     CHECK_FAILED = 5
     NOT_FOUND = 6
     IN_USE = 7
     CHILD_ENDED = 8
     REFUSED = 9
+    TOO_SLOW = 99
     INTERRUPTED = 130
 
 
@@ -23,11 +25,13 @@ MEANINGS = {
     Exit.BUG: "a fault of ours; the traceback says where",
     Exit.USAGE: "wrong arguments, or a PIT_* variable that is unknown or wrong",
     Exit.UNREACHABLE: "store or gateway cannot be reached, or is not one of this exchange",
-    Exit.CHECK_FAILED: "verify, doctor or restore found something, or the demo failed its checks",
+    Exit.LATE: "the load tester itself was late: its figures say nothing",
+    Exit.CHECK_FAILED: "verify, doctor, restore, the load tester or the demo found something wrong",
     Exit.NOT_FOUND: "no such game, table or file",
     Exit.IN_USE: "a port, a directory or a store is in use, or holds something else",
     Exit.CHILD_ENDED: "a process that the demo started ended by itself",
     Exit.REFUSED: "the exchange refused what an operator asked for",
+    Exit.TOO_SLOW: "a gate of the load tester failed, or it has become slower",
     Exit.INTERRUPTED: "interrupted",
 }
 

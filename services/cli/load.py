@@ -16,10 +16,12 @@ from loadtest import scenarios, slo
 from loadtest.local import LocalExchange
 from loadtest.null.process import NullExchange
 from loadtest.usage import Unreachable, Unusable
+from services.cli.demo import secrets
 from services.cli.demo.exchange import Exchange
 from services.cli.demo.plan import Plan
 from services.cli.demo.plan import plan as demo_plan
 from services.cli.failures import Exit, Failure
+from services.gateway.identity.tokens import SignedTokens, parse_keys
 
 PORT_BASES = range(17_700, 27_700, 100)
 """Where an exchange of our own looks for free ports, away from a demo's."""
@@ -27,6 +29,8 @@ DEFAULT_DUE_S = 2.0
 """Without --rate each seat acts so often."""
 ACTS_BEFORE_IDLE = 3
 """A seat must be due so often within `idle_s`, or many would count as away by chance."""
+OPERATOR_S = 3600
+"""Life of the token that opens tables for an opening bell."""
 CLOCK_TICKS_S = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
@@ -37,11 +41,20 @@ class OwnExchange:
         self._matchers = matchers
         self._data = Path(tempfile.mkdtemp(prefix="pit-load-"))
         self._exchange: Exchange | None = None
+        self._cpu_gone_s: dict[str, float] = {}
+        """Used by processes that were killed."""
 
     @property
     def target(self) -> str:
         plan = self._running.plan
         return f"{plan.settings.bind}:{plan.gateway_port}"
+
+    @property
+    def operators(self) -> tuple[str, str]:
+        plan = self._running.plan
+        keys = secrets.environment(plan.data, plan.settings)["PIT_TOKEN_KEYS"]
+        token = SignedTokens(parse_keys(keys)).operator("pit load", OPERATOR_S)
+        return f"{plan.settings.operate_bind}:{plan.operate_port}", token
 
     @property
     def banner(self) -> str:
@@ -59,11 +72,14 @@ class OwnExchange:
         self._running.check_children()
 
     def kill(self, role: str) -> str:
-        return self._running.kill(role)
+        before = self.cpu_s()[role]
+        name = self._running.kill(role)
+        self._cpu_gone_s[role] = before - sum(map(_cpu_s, self._running.processes()[role]))
+        return name
 
     def cpu_s(self) -> Mapping[str, float]:
         return {
-            role: round(sum(map(_cpu_s, pids)), 2)
+            role: round(sum(map(_cpu_s, pids)) + self._cpu_gone_s.get(role, 0.0), 2)
             for role, pids in self._running.processes().items()
         }
 

@@ -134,3 +134,12 @@ def test_a_curve_ends_where_there_is_nothing_beyond() -> None:
     curve = histograms["trade"].curve()
     assert curve == sorted(curve)
     assert curve[-1][0] == 99.0
+
+
+def test_the_readme_tells_every_key(result: dict[str, Any]) -> None:
+    readme = (Path(report.__file__).parents[1] / "README.md").read_text()
+    told = set(re.findall(r"`([^`]+)`", re.sub(r"(?s)```.*?```", "", readme)))
+    told |= {word for phrase in told for word in phrase.split()}
+    keys = {*result, *result["run"], *result["generator"], *result["slo"][0], *result["checks"]}
+    keys |= {*result["latency_ms"], *result["latency_ms"]["trade"], *result["run"]["over_time"][0]}
+    assert keys <= told, keys - told
