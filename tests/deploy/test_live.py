@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.all, pytest.mark.timeout(180)]
 
 INTERVAL = "6s"
 """Where Grafana would put a minute: what is rated moves within the test's time."""
-TABLES = 4
+TABLES = 6
 
 CAUSED = {
     "dead letter": ("Streams: Dead letters", "Integrity: must be 0: Dead letters"),
@@ -130,8 +130,12 @@ def reader_of_nothing(person: Person, target: str) -> Iterator[None]:
 
 
 def stop_and_go_on(demo: Demo, seen: Prometheus) -> None:
-    """A matcher stands still until its shards are taken, and finds out."""
-    stopped = demo.matcher("matcher-1")
+    """The matcher with most tables stands still until they are taken from it, and finds out."""
+    held = {
+        f"matcher-{number}": seen.total(f'pit_tables{{instance="127.0.0.1:{port}"}}')
+        for number, port in enumerate(demo.metrics["matcher"], 1)
+    }
+    stopped = demo.matcher(max(held, key=held.__getitem__))
     os.kill(stopped, signal.SIGSTOP)
     try:
         seen.wait(lambda: seen.total("pit_shard_takeovers_total") > 0)
