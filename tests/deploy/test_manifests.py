@@ -7,11 +7,16 @@ import shutil
 import stat
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from prometheus_client import CollectorRegistry, start_http_server
 
 from services.log.server import find_server, free_port
@@ -42,9 +47,9 @@ def run(*command: str | Path, **options: Any) -> subprocess.CompletedProcess[str
 # -------------------------------------------------------------------- as their own tools see them
 
 
-def test_the_composition_is_what_compose_reads() -> None:
+def test_the_compositions_are_what_compose_reads() -> None:
     schema = ("--builtin-schema", "vendor.compose-spec")
-    done = run(BIN / "check-jsonschema", *schema, DEPLOY / "compose.yaml")
+    done = run(BIN / "check-jsonschema", *schema, *DEPLOY.glob("compose*.yaml"))
     assert done.returncode == 0, done.stdout
 
 
@@ -120,7 +125,7 @@ def test_a_store_becomes_a_new_one_only_when_somebody_says_so() -> None:
 
 
 def test_every_setting_named_is_one() -> None:
-    texts = [DEPLOY / "compose.yaml", DEPLOY / "Dockerfile", DEPLOY / "Procfile", *UNITS]
+    texts = [*DEPLOY.glob("compose*.yaml"), DEPLOY / "Dockerfile", DEPLOY / "Procfile", *UNITS]
     named = {
         name for path in texts for name in re.findall(rf"\b({PREFIX}[A-Z_]+)\b", path.read_text())
     }
@@ -260,6 +265,42 @@ def test_a_process_is_well_while_it_answers(valkey_url: str, tmp_path: Path) -> 
         assert wait_until_well(started, settings)
         assert started.stop() == 0
     assert not well("--serves", **settings)
+
+
+def test_a_gateway_with_tls_is_well_too(valkey_url: str, tmp_path: Path) -> None:
+    tls = self_signed(tmp_path)
+    port = str(free_port())
+    with gateway(valkey_url, tmp_path, PIT_METRICS_PORT=port, **tls) as started:
+        settings = {"PIT_METRICS_PORT": port, "PIT_PORT_BASE": str(started.port), **tls}
+        assert wait_until_well(started, settings)
+        assert not well("--serves", PIT_METRICS_PORT=port, PIT_PORT_BASE=str(started.port))
+
+
+def self_signed(directory: Path) -> dict[str, str]:
+    """A certificate for play.example.org and its key, as settings."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "play.example.org")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("play.example.org")]), False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    (directory / "certificate.pem").write_bytes(certificate.public_bytes(pem))
+    (directory / "key.pem").write_bytes(
+        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return {
+        "PIT_TLS_CERTIFICATE": str(directory / "certificate.pem"),
+        "PIT_TLS_KEY": str(directory / "key.pem"),
+    }
 
 
 def wait_until_well(started: GatewayProcess, settings: dict[str, str]) -> bool:
