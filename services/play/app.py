@@ -95,7 +95,7 @@ class PlayApp(App[None]):
     CSS = """
     Screen { overflow: hidden; }
     Card { align: center middle; }
-    Card Middle { width: 80; height: auto; border: round white; padding: 0 1; }
+    Card Middle { width: 80; max-width: 100%; height: auto; border: round white; padding: 0 1; }
     """
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [("ctrl+c,ctrl+q", "leave", "Leave")]

@@ -59,7 +59,7 @@ def able_to_give(view: TableView, choice: Choice, cards: int) -> list[str]:
     able = [names[lane] for lane in lanes if unmarked(view, choice, lane) >= rest]
     bear = int(unmarked(view, choice, BEAR) > 0)
     with_bear = [
-        f"{names[lane]} with the Bear"
+        f"{names[lane]} + Bear"
         for lane in lanes[:-1]
         if bear and unmarked(view, choice, lane) == rest - 1 > 0
     ]

@@ -94,5 +94,5 @@ def _say_goodbye(wish: Wish, sitting: Sitting, model: Model, view: TableView) ->
     print(f"To prove the game when it is over: pit verify {game}")
     if wish.transcript is not None:
         with wish.transcript.open("a" if sitting.back else "w") as file:
-            file.write(transcript.whole(model, view))
+            file.write(transcript.whole(model))
         print(f"The transcript is in {wish.transcript}.")

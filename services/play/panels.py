@@ -65,9 +65,9 @@ def _hand(model: Model, view: TableView, now: Now) -> list[Text]:
         if count(view.hand, lane):
             marked = count(model.choice.marked, lane)
             name, rest = words.lane_name(view.deck, lane), _animal(model, view, lane)
-            rows.append(
-                Text(f"{'+' if marked else ' '}{key} {name:<5} {rest}", OWN if marked else "")
-            )
+            new = count(model.changed.got, lane) and now.log_us - model.changed.at_us < CHANGED_US
+            style = OWN if marked else (WARNING if new else "")
+            rows.append(Text(f"{'+' if marked else ' '}{key} {name:<5} {rest}", style))
     return rows
 
 

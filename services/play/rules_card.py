@@ -12,9 +12,10 @@ LINE_WIDTH: Final = 62
 
 
 def rules_card(view: TableView) -> str:
-    """At most twenty lines of 76 columns."""
+    """At most 21 lines of 76 columns."""
     rules = view.rules
     parts = [
+        ("Table", [view.name]),
         ("Rules", _name(view)),
         ("Corners", _corners(rules)),
         ("Others pay", _penalties(rules)),

@@ -20,18 +20,23 @@ from services.play.guidance import Now, idle_warning, what_now
 from services.play.model import Model, Weight
 from services.play.panels import LOUD, QUIET, WARNING, board, fit, result
 
-WIDTH_MIN, HEIGHT_MIN = 80, 24
+WIDTH, HEIGHT = 80, 24
+"""What it is made for."""
+WIDTH_MIN, HEIGHT_MIN = 60, 18
+"""Below this, parts of it are cut off."""
 KEYS: Final = "1-4 call  ENTER answer  TAB next w retract  SPACE bell  r ready  ? help  q leave"
 KEYS_WATCHING: Final = "? help  q stop watching"
 
 
 def draw(model: Model, view: TableView, now: Now, width: int = 80, height: int = 24) -> Text:
     """The whole screen."""
+    keys = KEYS if view.seat != NOBODY else KEYS_WATCHING
+    if width < WIDTH or height < HEIGHT:
+        keys = f"Only {width}x{height} here; {WIDTH}x{HEIGHT} shows all. ? help  q leave"
     width, height = max(width, WIDTH_MIN), max(height, HEIGHT_MIN)
     rows = [_table_line(view, now, width), _rule(width)]
     rows += result(model, view, width) if model.result.title else board(model, view, now, width)
     rows.append(_rule(width))
-    keys = KEYS if view.seat != NOBODY else KEYS_WATCHING
     below = [_rule(width), *_doing(model, view, now, width), fit(Text(keys, QUIET), width)]
     room = height - len(rows) - len(below)
     return Text("\n").join([*rows, *_log(model, now, room, width), *below])

@@ -5,13 +5,13 @@ from services.play import story
 from services.play.model import Model
 
 
-def whole(model: Model, view: TableView) -> str:
+def whole(model: Model) -> str:
     """Every line that was told, with minutes and seconds since the first."""
     if not model.told:
         return ""
     begin_us = model.told[0].at_us
     lines = [f"{_since(line.at_us - begin_us)}  {line.text}" for line in model.told]
-    return "\n".join([*lines, *(["", ending(model, view)] if model.result.places else []), ""])
+    return "\n".join([*lines, ""])
 
 
 def ending(model: Model, view: TableView) -> str:

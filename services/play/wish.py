@@ -20,7 +20,7 @@ PLAIN_SWITCHES: Final = frozenset(
     if field.name not in {"deck", "suits", "next_dealer", "void_penalty"}
 )
 """Switches whose value is a number, or yes and no."""
-HUMAN_PACE: Final = ("sorting_pause_s=30", "idle_s=60", "round_cap_s=600", "away_grace_s=60")
+HUMAN_PACE: Final = ("sorting_pause_s=30", "idle_s=120", "round_cap_s=600", "away_grace_s=60")
 """Bots take their time from `idle_s`, too (services/bots)."""
 _FLAGS: Final[Mapping[str, bool]] = {"yes": True, "no": False}
 

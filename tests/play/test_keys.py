@@ -421,7 +421,7 @@ async def test_a_code_that_is_refused_is_explained() -> None:
 async def test_v_shows_the_rules() -> None:
     played = Played()
     await played.press("v")
-    assert played.stage.text.startswith("Rules       blitz\n")
+    assert played.stage.text.startswith("Table       tables/00")
 
 
 # ---------------------------------------------------------------------- help and leaving

@@ -35,7 +35,7 @@ class Watched:
 
 
 @pytest.mark.parametrize(
-    ("key", "text"), [("question_mark", "You watch:"), ("v", "Rules "), ("m", "Whose words")]
+    ("key", "text"), [("question_mark", "You watch:"), ("v", "Table "), ("m", "Whose words")]
 )
 async def test_help_rules_and_mutes_lie_over_the_table(key: str, text: str) -> None:
     watched = Watched()
