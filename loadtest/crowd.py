@@ -82,6 +82,7 @@ class Crowd:
         self.window: Window = self
         self.slots = [Slot(number) for number in range(orders.tables)]
         self.running = False
+        self.failure: Exception | None = None
         self._orders = orders
         self._opener = opener
         self._chance = random.Random(f"{orders.seed} {orders.number} seats")
@@ -245,7 +246,21 @@ class Crowd:
         for task in tuple(self._tasks):
             task.cancel()
 
+    def failed(self, failure: Exception) -> None:
+        """A fault of ours: the run is over, and says so."""
+        self.failure = self.failure or failure
+
     def _tick(self) -> None:
+        try:
+            self._play()
+        except Exception as failure:
+            self.failed(failure)
+            return
+        self._due_at = time.monotonic() + TICK_S
+        self._tick_handle = asyncio.get_running_loop().call_later(TICK_S, self._tick)
+
+    def _play(self) -> None:
+        """Do what is due."""
         now = time.monotonic()
         if self.measured(now):
             self.samples.latency("loop_lag", now - self._due_at)
@@ -268,8 +283,6 @@ class Crowd:
             self._wake(seat, purpose, at)
         if self._cuts_per_tick:
             self._churn()
-        self._due_at = time.monotonic() + TICK_S
-        self._tick_handle = asyncio.get_running_loop().call_later(TICK_S, self._tick)
 
     def _churn(self) -> None:
         """Some seats lose their stream."""
@@ -295,7 +308,7 @@ class Crowd:
             table = slot.table
             if table is None or not table.open:
                 continue
-            able = [seat for seat in slot.seats if seat.able]
+            able = [seat for seat in slot.seats if seat.able and table.up_to_date(seat.number)]
             if not able:
                 waiting += 1
                 if waiting >= WAITING_TRIED_MAX:
@@ -312,9 +325,7 @@ class Crowd:
         now = time.monotonic()
         able.sort(key=_RANK)
         assert slot.table is not None
-        chosen = choose(
-            kind, slot.minds, slot.table.seated, [seat.place.seat for seat in able], now
-        )
+        chosen = choose(kind, slot.minds, slot.table.seated, [seat.number for seat in able], now)
         if chosen is None:
             return False
         number, act, really = chosen

@@ -58,6 +58,9 @@ class Shared(Protocol):
     def answered(self, seat: "LoadSeat") -> None:
         """One of its actions has its outcome."""
 
+    def failed(self, failure: Exception) -> None:
+        """A fault of ours."""
+
     def lost(self, seat: "LoadSeat", why: str) -> None:
         """The seat is gone for good, unasked."""
 
@@ -92,7 +95,7 @@ class LoadSeat:
         self._shared = shared
         self._samples = shared.samples
         self._counts = shared.samples.counts
-        self._number = place.seat
+        self.number = place.seat
         self._stream: Stream | None = None
         self._backoff = Backoff(chance)
         self._asked_at = 0.0
@@ -205,8 +208,14 @@ class LoadSeat:
     # ------------------------------------------------------------------ what comes down
 
     def received(self, message: bytes) -> None:
+        try:
+            self._take(message)
+        except Exception as failure:  # told aloud: whoever called us would only end the stream
+            self._shared.failed(failure)
+
+    def _take(self, message: bytes) -> None:
         now = time.monotonic()
-        protocol, table, seat, counts = self.protocol, self.table, self._number, self._counts
+        protocol, table, seat, counts = self.protocol, self.table, self.number, self._counts
         counts["messages"] += 1
         for part in play_pb2.PlayResponse.FromString(message).batch.tables:
             protocol.log_us, epoch = part.log_us, part.epoch

@@ -112,6 +112,10 @@ class LoadTable:
         public = self.public
         return public is not None and public.phase == table_pb2.PHASE_OPEN and not self.broken
 
+    def up_to_date(self, seat: int) -> bool:
+        """Whether this seat has its hand of the round that is played."""
+        return self.public is not None and self.seated[seat].round == self.public.round
+
     # ------------------------------------------------------------------ attaching
 
     def snapshot(self, seat: int, view: OwnView, snapshot: table_pb2.Snapshot) -> None:

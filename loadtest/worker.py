@@ -155,6 +155,8 @@ class _Worker:
                     await self._stopped.wait()
             except TimeoutError:
                 pass
+            if crowd.failure is not None:
+                raise crowd.failure
             crowd.drop_broken()
             tables_open = sum(slot.table is not None and slot.table.open for slot in crowd.slots)
             self._tell(Report(crowd.samples.take(), tables_open))
@@ -171,6 +173,8 @@ class _Worker:
                 and (slot.table.unseen() or any(seat.protocol.in_flight for seat in slot.seats))
             ]
             await asyncio.sleep(POLL_S)
+        if crowd.failure is not None:
+            raise crowd.failure
         now, unanswered = time.monotonic(), 0
         for slot in waiting:
             assert slot.table is not None

@@ -1,11 +1,13 @@
 """`pit load --local`, whole: a real exchange, real processes, real streams."""
 
 import json
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from support.pit import pit
+from support.pit import pit, start
 
 KEYS = {
     "schema", "scenario", "tables", "seats", "seconds", "rate_target", "rate_done", "sent",
@@ -40,3 +42,52 @@ def test_a_short_steady_run_plays_and_finds_nothing_wrong(tmp_path: Path) -> Non
     assert sum(result["run"]["mix"].values()) > 0.99
     assert "pass  trade:p99<60s" in outcome.out
     assert "again: pit load --local" in outcome.out
+
+
+@pytest.mark.all
+def test_a_killed_gateway_is_come_back_to(tmp_path: Path) -> None:
+    result = played(tmp_path, "gateway-kill", "6")
+    [kill] = result["run"]["kills"]
+    assert (kill["role"], kill["name"]) == ("gateway", "gateway")
+    assert result["run"]["counts"]["resumes"] == 12
+    assert result["latency_ms"]["resume"]["count"] == 12
+    assert result["run"]["server_cpu_us_per_action"]["gateway"] > 0
+
+
+@pytest.mark.all
+def test_an_opening_bell_deals_to_every_seat(tmp_path: Path) -> None:
+    result = played(tmp_path, "opening-bell", "2")
+    assert result["latency_ms"]["deal"]["count"] == 12
+
+
+def played(tmp_path: Path, scenario: str, seconds: str) -> dict[str, Any]:
+    """Three tables through a scenario; what came of it."""
+    out = tmp_path / "run.json"
+    outcome = pit(
+        "load", "--local", "--tables", "3", "--rate", "20", "--duration", seconds, "--warmup", "1",
+        "--no-ceiling", "--scenario", scenario, "--out", str(out), timeout_s=110,
+    )  # fmt: skip
+    assert outcome.code in (0, 4), outcome.out + outcome.err
+    result: dict[str, Any] = json.loads(out.read_text())
+    assert all(result["checks"].values()), result["run"]["failures"]
+    assert result["errors"] == 0, result["run"]["errors"]
+    return result
+
+
+def test_an_interrupted_run_still_reports(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    running = start(
+        "load", "--null", "--tables", "2", "--duration", "600", "--warmup", "0", "--no-ceiling",
+        "--out", str(out),
+    )  # fmt: skip
+    assert running.stderr is not None
+    for line in running.stderr:
+        if "actions/s" in line:
+            break
+    running.send_signal(signal.SIGINT)
+    printed, _ = running.communicate(timeout=60)
+    assert running.returncode == 130, printed
+    result = json.loads(out.read_text())
+    assert result["run"]["interrupted"]
+    assert result["sent"] > 0
+    assert result["rate_done"] > 0

@@ -50,6 +50,7 @@ async def small_load(
             await crowd.open(slot)
         crowd.go(time.monotonic())
         yield crowd, server
+        assert crowd.failure is None, crowd.failure
     finally:
         crowd.stop()
         await streams.close()
