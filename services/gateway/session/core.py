@@ -26,7 +26,7 @@ from services.gateway.session.limits import (
     SLOW_READER_S,
     Rank,
 )
-from services.gateway.session.outlet import US_PER_S, State
+from services.gateway.session.outlet import NO_DOOR, US_PER_S, State
 from services.gateway.session.port import Door, Exchange, Feed
 from services.gateway.session.resume import Standing, standing
 from services.gateway.session.roles import Caller
@@ -114,6 +114,7 @@ class Session(Intake):
                 self._exchange.detach(self._table, self.seat, self.attach)
         self._exchange.session_ended(self, refused.why.name if refused is not None else "")
         self._door.end(refused, last)
+        self._door = NO_DOOR
 
     # -------------------------------------------------------------- what the client asks for
 

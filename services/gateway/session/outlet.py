@@ -24,6 +24,22 @@ class State(Enum):
     ENDED = 4
 
 
+class _NoDoor:
+    """What an ended stream has for a door. The real one holds its session, and the two would wait
+    for the collector, whose oldest generation practically never runs."""
+
+    ready = True
+
+    def send(self, message: bytes) -> None:
+        """Nobody is there."""
+
+    def end(self, refused: Refused | None, last: bytes) -> None:
+        """It has ended."""
+
+
+NO_DOOR: Final[Door] = _NoDoor()
+
+
 class Outlet:
     """The sending half of a stream. Knows its door and what waits, not why."""
 

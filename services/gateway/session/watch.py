@@ -16,6 +16,7 @@ from services.gateway import wire
 from services.gateway.errors import Refused
 from services.gateway.identity.tokens import invite_digest
 from services.gateway.session.core import Session
+from services.gateway.session.outlet import NO_DOOR
 from services.gateway.session.port import Door, Exchange
 from services.gateway.session.roles import Caller
 from services.log.codec import pack_command
@@ -191,6 +192,7 @@ class WatchStream:
         self._exchange.session_ended(self, reason)
         # Messages set one behind the other are one message: their tables add up.
         self._door.end(refused, b"".join(self._last_words))
+        self._door = NO_DOOR
 
     def tick(self, now_s: float, wall_s: float) -> None:
         for part in tuple(self._parts.values()):

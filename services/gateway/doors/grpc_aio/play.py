@@ -38,6 +38,7 @@ class PlayCall:
                 reading.cancel()
             if self._writing is not None:
                 self._writing.cancel()
+            self._session = self._writing = None  # what the library keeps of a call keeps these
 
     async def _last_words(self) -> None:
         """What is on its way, and what was left; not for a reader that takes nothing."""

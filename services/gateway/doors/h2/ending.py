@@ -7,10 +7,12 @@ from typing import Final
 from services.gateway.doors.ends import CANCELLED, DETAILS, End, end_of
 from services.gateway.doors.entry import LAST_WORDS_S
 from services.gateway.doors.observed import Observed
-from services.http2.server import ServerCall
+from services.http2.server import ServerCall, ServerEvents
 from services.http2.status import OK, Code, Status, reset_of_code
 
 _TOO_LATE: Final = End(Code.DEADLINE_EXCEEDED, "deadline exceeded")
+_NOBODY: Final = ServerEvents()
+"""Is told what still comes of a call that has ended."""
 _LEFT: Final = End(Code.UNAVAILABLE, "this gateway is going away; ask elsewhere")
 
 
@@ -34,6 +36,7 @@ class Ending:
         """With status OK."""
         if self._ended(OK.code):
             self._end(OK)
+            self._let_go()
 
     def by(self, end: End) -> None:
         """With this status."""
@@ -41,6 +44,7 @@ class Ending:
             details = ((DETAILS, end.details),) if end.details else ()
             self._end(Status(end.code, end.message, details))
             self.on_end()
+            self._let_go()
 
     def by_error(self, error: Exception) -> None:
         """With what a client may know of it."""
@@ -55,6 +59,7 @@ class Ending:
         """It has gone, and hears nothing of it."""
         if self._ended(CANCELLED):
             self.on_end()
+            self._let_go()
 
     def by_going(self) -> None:
         """The connection is being closed."""
@@ -68,6 +73,12 @@ class Ending:
             self._deadline.cancel()
         self._observed.ended(code)
         return True
+
+    def _let_go(self) -> None:
+        """Stream and events hold each other, and would wait for the collector, whose oldest
+        generation practically never runs."""
+        self.on_end = _nothing
+        self.call.stream.events = _NOBODY
 
     def _end(self, status: Status) -> None:
         self.call.end(status)
