@@ -9,6 +9,10 @@ LONGEST_S: Final = 5.0
 """Upper bound of every delay: 10,000 clients that come back within it are 2,000 a second."""
 
 
+_CHANCE: Final = random.Random()
+"""One for all: its state has 2.5 KB, and a process may have thousands of seats."""
+
+
 class Backoff:
     """Delays drawn evenly from 0 to a bound that doubles with each attempt."""
 
@@ -20,7 +24,7 @@ class Backoff:
         first_s: float = FIRST_S,
         longest_s: float = LONGEST_S,
     ) -> None:
-        self._chance = chance or random.Random()
+        self._chance = chance or _CHANCE
         self._first_s = first_s
         self._longest_s = longest_s
         self.attempts = 0

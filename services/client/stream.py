@@ -19,6 +19,11 @@ PLAY: Final = "/pit.v1.PlayService/Play"
 Call = aio.StreamStreamCall[bytes, bytes]
 
 
+def _nobody(happening: Happening) -> None:
+    """Listens when all is over. The real listener mostly holds the stream, and the two would wait
+    for a collector that runs seldom in programs with many seats."""
+
+
 class SeatStream(KeptStream):
     """One seat's connection. `listener` is called for every happening, in order, and must not
     block; `run` returns when the seat's life here is over."""
@@ -45,6 +50,7 @@ class SeatStream(KeptStream):
             self._credentials.unwatch(self._refresh_access)
         for settled in self.protocol.abandon(type(end).__name__.upper()):
             self._listener(settled)
+        self._listener = _nobody
         return end
 
     def flush(self) -> None:

@@ -61,6 +61,7 @@ class WatchStream(KeptStream):
                 task.cancel()
         for watched in self._tables:
             self._abandon(watched, type(end).__name__.upper())
+        self._tables, self._asked = [], []  # with their listeners, which mostly hold the stream
         return end
 
     def flush(self) -> None:

@@ -1,6 +1,8 @@
 """A seat's life over many streams, on a real socket, against a gateway that says what it is told."""
 
 import asyncio
+import gc
+import weakref
 from collections.abc import AsyncIterator, Awaitable
 from typing import TypeVar
 
@@ -284,3 +286,31 @@ async def test_a_call_that_finds_nobody_is_repeated_with_the_same_request_id(
     first, second = gateway.created
     assert first == second
     assert len(first.request_id) == 16
+
+
+async def test_a_seat_that_is_over_is_forgotten_without_the_collector(
+    exchange: Exchange, gateway: StubGateway
+) -> None:
+    """It runs so seldom in a bots' process that what waits for it would be a leak."""
+
+    class Bot:
+        def __init__(self) -> None:
+            self.stream = exchange.stream(PLACE, self.listen)
+
+        def listen(self, happening: object) -> None:
+            """Holds its stream, which holds this."""
+
+    gc.collect()
+    gc.disable()
+    try:
+        bot = Bot()
+        left = weakref.ref(bot), weakref.ref(bot.stream), weakref.ref(bot.stream.protocol)
+        running = asyncio.create_task(bot.stream.run())
+        stream = await gateway.stream()
+        await stream.send(attached(snapshot(seq=10), generation=3))
+        await stream.end(StatusCode.ABORTED, "SUPERSEDED")
+        await in_time(running)
+        del bot, running
+        assert [each() for each in left] == [None, None, None]
+    finally:
+        gc.enable()
