@@ -6,7 +6,7 @@ from services.client.errors import ClientError, Refused, SignedOut
 from services.client.exchange import Exchange
 from services.client.seat import SeatSession
 from services.client.view import TableView
-from services.play import transcript
+from services.play import texts, transcript, words
 from services.play.app import PlayApp
 from services.play.kept import Keeper, keeper
 from services.play.model import Model
@@ -91,6 +91,7 @@ def _say_goodbye(wish: Wish, sitting: Sitting, model: Model, view: TableView) ->
         print(transcript.ending(model, view))
     if model.kept and view.phase not in OVER:
         print("Your seat is kept, and a stand-in plays for you: `pit play` brings you back.")
+        print(f"(A game without any person ends after {words.span(texts.ALONE_S)}.)")
     print(f"To prove the game when it is over: pit verify {game}")
     if wish.transcript is not None:
         with wish.transcript.open("a" if sitting.back else "w") as file:

@@ -4,11 +4,13 @@ from typing import Final
 
 from pit.v1 import table_pb2
 
+from engine.limits import NO_PEOPLE_MS
 from engine.rules import Rules
 from services.client.muted import Muted
 from services.client.view import TableView
 from services.play import story, words
 
+ALONE_S: Final = NO_PEOPLE_MS // 1_000
 HELP: Final = """\
 Collect nine of one commodity, or eight and the Bull, and ring the bell
 first. Everybody trades at once. You call a number; whoever calls the same
@@ -41,11 +43,11 @@ stay hidden until then, for you as for the players.
   m   mute a player's words, or unmute
   q   stop watching
                                                         Any key closes this."""
-LEAVE: Final = """\
+LEAVE: Final = f"""\
 Leave the table?
 
   k   keep the seat and quit: a stand-in plays your hand, and `pit play`
-      brings you back to it
+      brings you back to it. A game without any person ends after {words.span(ALONE_S)}.
   y   leave for good: the seat is given up
       any other key: stay"""
 PHRASE_KEYS: Final[dict[str, table_pb2.Phrase.ValueType]] = {

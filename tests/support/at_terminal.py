@@ -51,7 +51,7 @@ class Terminal:
     def code(self) -> int:
         return int("\n".join(self.screen()).split(ENDED)[1].split()[0])
 
-    def wait_for(self, text: str, seconds: float = 30) -> list[str]:
+    def wait_for(self, text: str, seconds: float = 60) -> list[str]:
         """The first screen that shows the text."""
         return self.wait_until(lambda shown: text in "\n".join(shown), text, seconds)
 
