@@ -390,6 +390,15 @@ class TableMachine(RuleBasedStateMachine):
         changed = [n for n, place in enumerate(self.table.seats) if place.score != scores[n]]
         assert changed in ([], [seat])
 
+    @precondition(lambda self: self.table.phase == Phase.ENDED)
+    @rule(who=st.integers(0, 9), yes=st.booleans())
+    def vote(self, who: int, yes: bool) -> None:
+        """On a rematch; nobody votes before the end."""
+        before = self.table.rematch_table
+        self.give(commands.VoteRematch(self.request(), 1, f"p{who}", yes, "01" + "b" * 20))
+        assert self.table.rematch_table.startswith(before)
+        assert not (self.table.rematch_table and self.table.rematch_until_ms)
+
     @precondition(restless)
     @rule(seat=seats, operator=st.sampled_from(["", "ann"]), who=st.integers(0, 9))
     def remove(self, seat: int, operator: str, who: int) -> None:
