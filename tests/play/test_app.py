@@ -10,7 +10,8 @@ from services.client.view import NOBODY
 from services.play.app import PlayApp
 from services.play.model import Model
 from services.play.player import Player
-from support.own_table import FakeHouse, FakeSeat, view_of
+from support.at_keys import FakeHouse, FakeSeat
+from support.own_table import view_of
 
 
 class Shown:

@@ -7,7 +7,8 @@ from services.client.errors import Left
 from services.client.view import NOBODY
 from services.play.model import Model
 from services.play.watching import Spectator
-from support.own_table import FakeSeat, FakeStage, happen, view_of
+from support.at_keys import FakeSeat, FakeStage
+from support.own_table import happen, view_of
 
 
 class FakeWatching:
