@@ -174,6 +174,9 @@ class Model:
     def superseded(self, view: TableView) -> None:
         """The seat is held by somebody else: by a stand-in, or by another device."""
         own = view.seats[view.seat]
+        if not own.person:
+            self.end = "You do not sit at this table any more."
+            return
         if own.bot or own.bot_wanted or own.away_until_us:
             self.end = "A stand-in plays your hand, as you made no move for too long."
         else:

@@ -258,6 +258,8 @@ class Player:
         view = self.view
         if self.model.retakable:
             self._stage.spawn(self._take_back())
+        elif self.model.end:
+            self.model.notice = "Nothing was sent: you do not hold the seat any more."
         elif view.phase == table_pb2.PHASE_SEATING:
             if view.owner == view.seats[view.seat].person:
                 self._stage.spawn(self._ask_house(self._house.start()))

@@ -139,6 +139,9 @@ def impossible(target: str, refused: Refused) -> Impossible:
         "TABLE_FULL": "choose another table, or open one: `pit play` without --table",
         "SEAT_TAKEN": "give another --seat, or none",
         "TOO_FEW_PLAYERS": "play with --wait until others sit down, then press r",
+        "TABLE_LIMIT": "leave one of them first, or join a table: --table, --code",
+        "MAINTENANCE": "games in play go on: join one with --table, or come back later",
+        "INVALID_TRANSFER_CODE": "make a new one with t at the other device",
         "REMOVED": "you were removed from that table; open one of your own: `pit play --new`",
     }
     return Impossible("the exchange refused", refused.message, remedies.get(refused.reason, ""))

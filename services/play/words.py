@@ -62,6 +62,7 @@ REFUSALS: Final = {
     "SEAT_FORFEITED": "Your seat was forfeited while you were away. q leaves.",
     "DIRECTED_AT_EMPTY_SEAT": "Nobody plays that seat just now. TAB chooses another offer.",
     "TABLE_FROZEN": "The table is frozen by its operator; wait until the game goes on.",
+    "NOT_SEATED": "You do not sit at this table any more. q leaves.",
     "TABLE_STOPPED": "This table is stopped: its operator must look at it. q leaves.",
 }
 """By reason of the exchange's errors table; those with parameters are in `refusal`."""

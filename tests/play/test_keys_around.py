@@ -71,6 +71,21 @@ async def test_r_takes_the_seat_back_from_a_stand_in() -> None:
     assert played.player.seat is played.house.other
 
 
+async def test_who_was_removed_is_told_by_whom_and_cannot_take_the_seat_back() -> None:
+    played = Played()
+    removed = table_pb2.SeatLeft(seat=0, removed=True, reason="abuse", operator="Ann")
+    happen(played.model, played.view, seat_left=removed)
+    played.seat.tell(Superseded("SUPERSEDED"))
+    await played.player.follow()
+    assert played.told[-1] == "You were REMOVED by Ann (operator): abuse"
+    assert what_now(played.model, played.view, NOW) == (
+        "You do not sit at this table any more. Press q."
+    )
+    await played.press("r")
+    assert played.house.asked == []
+    assert played.notice.startswith("Nothing was sent")
+
+
 async def test_who_comes_back_after_the_end_is_told_how_it_ended() -> None:
     played = Played()
     played.model.superseded(played.view)
