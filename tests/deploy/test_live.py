@@ -28,6 +28,7 @@ TABLES = 6
 
 CAUSED = {
     "dead letter": ("Streams: Dead letters", "Integrity: must be 0: Dead letters"),
+    "slow store": ("Burn, trades",),
     "takeover": ("Takeovers", "Fencing", "Shards fenced", "Loading and storing a shard, p99"),
     "slow reader": ("Slow readers", "Longest queue"),
     "resume": ("Resumes by outcome",),
@@ -54,6 +55,11 @@ STILL = {
 """Panels that need not move here, and what they must show then."""
 
 
+PAUSE_S = 0.3
+"""Longer than a trade may take, shorter than anybody takes the store for gone."""
+SLOW_TRADES = 'sum(pit_trade_seconds_count) - sum(pit_trade_seconds_bucket{le="0.1"})'
+
+
 def name_of(query: Query) -> str:
     return f"{query.row}: {query.panel}"
 
@@ -78,12 +84,22 @@ class Demo:
 
     def matcher(self, name: str) -> int:
         """Process id of a matcher."""
+        return self._child("environ", f"PIT_NAME={name}")
+
+    def store(self) -> int:
+        """Process id of the server."""
+        return self._child("cmdline", f":{self.store_port}")
+
+    @property
+    def store_port(self) -> int:
+        return self.port + 79
+
+    def _child(self, kind: str, word: str) -> int:
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
         for child in children.split():
-            environment = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
-            if f"PIT_NAME={name}".encode() in environment:
+            if word.encode() in Path(f"/proc/{child}/{kind}").read_bytes():
                 return int(child)
-        raise AssertionError(f"no {name} among {children}")
+        raise AssertionError(f"no process with {word} in its {kind} among {children}")
 
     def end(self) -> dict[str, object]:
         """As Ctrl-C does; its summary."""
@@ -144,6 +160,21 @@ def stop_and_go_on(demo: Demo, seen: Prometheus) -> None:
     seen.wait(lambda: seen.total("pit_fenced_total") > 0)
 
 
+def slow_down(demo: Demo, seen: Prometheus) -> None:
+    """The store stands still for a moment, again and again until some trade was slow for it."""
+    store = demo.store()
+
+    def pause() -> bool:
+        os.kill(store, signal.SIGSTOP)
+        try:
+            time.sleep(PAUSE_S)
+        finally:
+            os.kill(store, signal.SIGCONT)
+        return seen.total(SLOW_TRADES) > 0
+
+    seen.wait(pause)
+
+
 def come_back(seat: SeatAtTable) -> None:
     seat.close()
     seat.resume()
@@ -161,10 +192,11 @@ def make_all_causes(running: Demo, seen: Prometheus) -> None:
         come_back(seat)
         for _ in range(40):
             person.try_to("LobbyService/ListRules", lobby_pb2.ListRulesRequest())
-        store = SyncConnection(f"redis://127.0.0.1:{running.port + 79}/0")
+        store = SyncConnection(f"redis://127.0.0.1:{running.store_port}/0")
         store.call("XADD", keys.in_stream(1), "*", "b", b"\xc1 nobody can read this")
         store.close()
         stop_and_go_on(running, seen)
+        slow_down(running, seen)
         seen.wait(lambda: seen.total("pit_slow_readers_total") > 0)
     seat.close()
     outside.close()
