@@ -56,9 +56,13 @@ class Operator:
         listed = await self._call(self._stub.ListShards, operate_pb2.ListShardsRequest())
         return listed.shards
 
-    async def drain_shard(self, shard: int, reason: str = "") -> operate_pb2.Shard:
+    async def drain_shard(
+        self, shard: int, reason: str = "", request_id: bytes = b""
+    ) -> operate_pb2.Shard:
         """Hand a shard over to another matcher; answers with its new owner."""
-        request = operate_pb2.DrainShardRequest(shard=shard, reason=reason, request_id=_id())
+        request = operate_pb2.DrainShardRequest(
+            shard=shard, reason=reason, request_id=request_id or _id()
+        )
         return (await self._call(self._stub.DrainShard, request)).shard
 
     async def maintenance(self) -> operate_pb2.GetMaintenanceResponse:

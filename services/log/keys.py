@@ -48,7 +48,7 @@ def attempts(shard: int) -> str:
 
 
 def drain(shard: int) -> str:
-    """Name of the matcher that was asked to hand the shard over; expires by itself."""
+    """Which request asked which matcher to hand the shard over; expires by itself."""
     return f"pit:{{{shard:02d}}}:drain"
 
 

@@ -193,7 +193,7 @@ class RedisOwnerLog:
             tuple(map(_lease, looked[: len(shards)])),
             _matchers(matchers),
             tuple(outcome_of(shard, it) for (shard, _), it in zip(owned, renewals, strict=True)),
-            tuple((name or b"").decode() for name in looked[len(shards) :]),
+            tuple((asked or b"").decode().partition(" ")[2] for asked in looked[len(shards) :]),
         )
 
     def _reply(self) -> Any:

@@ -48,12 +48,15 @@ async def test_a_drained_shard_goes_to_another_matcher_and_play_goes_on(
         shard = int(table.removeprefix("tables/")[:2])
         before = (await even(operator))[shard]
         epoch = next(each.epoch for each in await operator.shards() if each.shard == shard)
-        taken = await operator.drain_shard(shard, "a new disk")
+        request_id = secrets.token_bytes(16)
+        taken = await operator.drain_shard(shard, "a new disk", request_id)
         assert taken.owner in {"m1", "m2"} - {before}
         assert taken.epoch > epoch
         assert taken.tables >= 1
         assert (await seats[0].call(1)).seq
-        # The other way round at once, and still not back by itself once shares are even again.
+        again = await operator.drain_shard(shard, "a new disk", request_id)
+        assert (again.owner, again.epoch) == (taken.owner, taken.epoch)
+        # And it does not come back by itself once shares are even again.
         after = await even(operator)
         assert after[shard] == taken.owner
         with wrong("shard"):

@@ -122,7 +122,9 @@ async def test_a_gateway_reads_orders_and_one_with_the_internal_port_gives_them(
     await operator.lift_bans(["p1"])
     await operator.set_maintenance("")
     assert await gateway.standing() == Standing("", 3, {"o1": "Ann"})
-    await operator.ask_to_leave(1, "m")
+    await operator.ask_to_leave(1, "m", bytes(16))
+    assert await operator.asked_to_leave(1, bytes(16)) == "m"
+    assert await operator.asked_to_leave(1, bytes(15) + b"1") == ""
     assert turns.log.look("m", [1], []).drains == ("m",)
     assert set(await operator.matchers()) == {"m"}
     assert await operator.owner(1) == turns.nonce

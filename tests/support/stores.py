@@ -204,7 +204,7 @@ class ServerBackend:
         self.raw.call("DEL", keys.lease(shard))
 
     def drain(self, shard: int, matcher: str) -> None:
-        self.raw.call("SET", keys.drain(shard), matcher)
+        self.raw.call("SET", keys.drain(shard), f"{bytes(16).hex()} {matcher}")
 
     def damage_chunk(self, shard: int, out_id: str, table: str) -> None:
         self.rewrite_out(shard, out_id, lambda fields: flip_record(fields, table))

@@ -9,16 +9,14 @@ from pit.v1 import operate_pb2
 
 from services.gateway.directory import Directory
 from services.gateway.errors import Refusal, Refused
-from services.gateway.lobby.checks import page_size, page_start, page_token
+from services.gateway.lobby.checks import given_id, page_size, page_start, page_token
 from services.gateway.operate.desk import Desk, needed_reason, optional_reason
 from services.gateway.operate.store import Act, Audited, RedisOperateStore, SetAside, owner_name
 from services.gateway.resource_names import shard_of
 from services.gateway.session.roles import Caller
 from services.log.entry import NO_ENTRY
-from services.log.lease import LOOK_MS
+from services.log.lease import LEASE_MS
 
-ALIVE_WATCH_S: Final = 3 * LOOK_MS / 1_000
-"""A matcher that lives moves its counter within two looks."""
 TAKEN_S: Final = 4.0
 """A hand-over takes two looks and the loading of a snapshot; a client waits five seconds."""
 POLL_S: Final = 0.05
@@ -64,33 +62,41 @@ class ExchangeActs:
         if not 0 <= shard < self._shards:
             raise Refused.field("shard", f"0 to {self._shards - 1}")
         nonce = await self._store.owner(shard)
-        if nonce is None:
+        asked_before = await self._store.asked_to_leave(shard, request.request_id)
+        if nonce is None and not asked_before:
             raise Refused(Refusal.SHARD_UNOWNED)
-        alive = await self._alive()
-        owner = owner_name(nonce, alive)
-        if not set(alive) - {owner}:
-            raise Refused(Refusal.NO_OTHER_MATCHER)
-        act = self._desk.act(
-            caller, "drain-shard", f"shards/{shard}", reason, request.request_id, owner=owner
-        )
+        names = list(await self._store.matchers())
+        # A repeat asks nobody once more: the new owner would hand the shard back.
+        owner = asked_before or owner_name(nonce or b"", names)
+        await self._another_lives(owner)
+        given = given_id(request.request_id, needed=False)
+        act = self._desk.act(caller, "drain-shard", f"shards/{shard}", reason, given, owner=owner)
         async with act:
-            await self._store.ask_to_leave(shard, owner)
-            await self._taken(shard, owner, alive)
+            if not asked_before:
+                await self._store.ask_to_leave(shard, owner, given)
+            await self._taken(shard, owner, names)
         return operate_pb2.DrainShardResponse(shard=await self._shard(shard))
 
-    async def _alive(self) -> list[str]:
+    async def _another_lives(self, owner: str) -> None:
+        """Raises `Refused` where no other matcher's counter moves for one lease time."""
         before = await self._store.matchers()
-        await asyncio.sleep(ALIVE_WATCH_S)
-        now = await self._store.matchers()
-        return [name for name, counter in now.items() if before.get(name) != counter]
+        try:
+            async with asyncio.timeout(LEASE_MS / 1_000):
+                while True:
+                    await asyncio.sleep(POLL_S)
+                    now = await self._store.matchers()
+                    if any(now[name] != before.get(name) for name in now if name != owner):
+                        return
+        except TimeoutError:
+            raise Refused(Refusal.NO_OTHER_MATCHER) from None
 
-    async def _taken(self, shard: int, owner: str, alive: list[str]) -> None:
+    async def _taken(self, shard: int, owner: str, names: list[str]) -> None:
         """Wait until another matcher owns it. Raises `Refused` when none does in time."""
         try:
             async with asyncio.timeout(TAKEN_S):
                 while True:
                     nonce = await self._store.owner(shard)
-                    if nonce is not None and owner_name(nonce, alive) != owner:
+                    if nonce is not None and owner_name(nonce, names) != owner:
                         return
                     await asyncio.sleep(POLL_S)
         except TimeoutError:

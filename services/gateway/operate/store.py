@@ -213,9 +213,16 @@ class RedisOperateStore:
             max(0, now_ms - oldest_ms),
         )
 
-    async def ask_to_leave(self, shard: int, matcher: str) -> None:
+    async def ask_to_leave(self, shard: int, matcher: str, request: bytes) -> None:
         """Ask this matcher to hand the shard over, and to leave it alone for a while."""
-        await self._all(("SET", keys.drain(shard), matcher, "EX", DRAIN_S))
+        content = f"{request.hex()} {matcher}"
+        await self._all(("SET", keys.drain(shard), content, "EX", DRAIN_S))
+
+    async def asked_to_leave(self, shard: int, request: bytes) -> str:
+        """The matcher that was asked to by this very request, a while ago at most; else empty."""
+        [content] = await self._all(("GET", keys.drain(shard)))
+        asked_by, _, matcher = (content or b"").decode().partition(" ")
+        return matcher if asked_by == request.hex() else ""
 
     async def dead_letters(self, shard: int, after: str, count: int) -> list[SetAside]:
         """Of one shard, oldest first."""
