@@ -92,7 +92,7 @@ def deployed(line: str, _settings: dict[str, str], _here: Here) -> None:
 
 HOW: dict[str, Callable[[str, dict[str, str], Here], None]] = {
     r"make (demo|test)": made,
-    r"\.venv/bin/pit (table|verify) .*": run,
+    r"\.venv/bin/pit (table|verify|results|operate --help|audit --help).*": run,
     r"\.venv/bin/pit demo .*": accepted,
     r"\.venv/bin/pit play.*": at_a_terminal,
     r"python3 -c .*": shell,
