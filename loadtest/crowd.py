@@ -124,7 +124,7 @@ class Crowd:
         self._slot_of[table] = slot
         for number, (exchange, place) in enumerate(seated):
             chance = random.Random(self._chance.getrandbits(64))
-            group = number if orders.sign_ins == "shared" else slot.number
+            group = number * orders.addresses + slot.number % orders.addresses
             seat = LoadSeat(self, table, place, group, chance)
             self._credentials[seat] = exchange
             slot.seats.append(seat)

@@ -26,6 +26,7 @@ class Orders:
     client: Client
     sign_ins: SignIns
     streams_per_connection: int
+    addresses: int = 1
     operators: tuple[str, str] = ("", "")
     """Port and token of the operators, who open the tables where `starts_at_s` is given."""
     starts_at_s: float = 0.0

@@ -71,6 +71,8 @@ class Options:
     client: Client
     sign_ins: SignIns
     """Whether the seats of a worker share a few sign-ins, or each has its own."""
+    addresses: int = 1
+    """Loopback addresses that the streams come from: limits count by address."""
     out: Path | None = None
     html: Path | None = None
     hdr: Path | None = None

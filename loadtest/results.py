@@ -92,6 +92,7 @@ def _run(
         "workers": options.workers,
         "streams_per_connection": options.streams_per_connection,
         "sign_ins": options.sign_ins,
+        "addresses": options.addresses,
         "versions": versions(),
         "machine": machine(),
         "service_ms": tally.histograms.service(),

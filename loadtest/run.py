@@ -152,6 +152,7 @@ def _orders(options: Options, target: str) -> Sequence[Orders]:
             options.client,
             options.sign_ins,
             options.streams_per_connection,
+            options.addresses,
         )
         for number, count in enumerate(tables)
     ]
@@ -180,6 +181,7 @@ class _Course:
         self._begins_at = float("inf")
         self._todo: list[tuple[float, Callable[[], None]]] = []
         """What is to be done at a time of the run."""
+        self._own_cpu_s = 0.0
         self._cpu_before: dict[str, float] = {}
 
     def play(self) -> None:
@@ -224,12 +226,10 @@ class _Course:
 
     def _plan(self) -> None:
         options, local = self._options, self._local
-        if local is None:
-            return
         warm = options.warmup_s
         self._todo = [(warm, self._note_cpu), (warm + options.seconds, self._note_used)]
         role = KILLS.get(options.scenario)
-        if role is not None:
+        if role is not None and local is not None:
             self._todo.append((warm + options.seconds / 2, lambda: self._kill(local, role)))
         self._todo.sort(key=lambda one: one[0])
 
@@ -254,10 +254,13 @@ class _Course:
             self._local.check()
 
     def _note_cpu(self) -> None:
+        self._own_cpu_s = time.process_time()
         if self._local is not None:
             self._cpu_before = dict(self._local.cpu_s())
 
     def _note_used(self) -> None:
+        own_cpu_s = time.process_time() - self._own_cpu_s
+        self._tally.cpu_cores += own_cpu_s / self._options.seconds
         if self._local is not None:
             self._around.server_cpu_s = {
                 role: cpu_s - self._cpu_before.get(role, 0.0)

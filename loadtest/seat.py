@@ -138,6 +138,16 @@ class LoadSeat:
         return self._leaving and self._stream is None
 
     @property
+    def settled(self) -> bool:
+        """Nothing on its way, and attached unless it is gone for good."""
+        return self._leaving or (self.protocol.attached and not self.protocol.in_flight)
+
+    @property
+    def detached(self) -> bool:
+        """It has lost its stream, and not come back yet."""
+        return not self._leaving and not self.protocol.attached
+
+    @property
     def rank(self) -> float:
         """Of those that may act: who waits for nothing first, then who has been idle longest."""
         acted_at = self.mind.acted_at

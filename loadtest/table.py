@@ -17,40 +17,15 @@ from typing import Final, Protocol
 
 from pit.v1 import table_pb2
 
+from loadtest import scrutiny
 from loadtest.checks import Checks
+from loadtest.record import Record
 from loadtest.samples import OVER_TIME, Samples
 from loadtest.view import OwnView, number_of
 from services.client.happenings import Happened
 from services.client.view import NOBODY, TableView
 
-SUIT_SIZE: Final = 9
 _NO_CARDS: Final = table_pb2.Cards()
-ROUND_ENDS: Final = frozenset({"round_scored", "round_void"})
-
-
-class Record:
-    """An event, who has yet to see it, and what its seats were shown beside it."""
-
-    __slots__ = ("cards", "event", "first_at", "intended_at", "kind", "missing", "seen_at",
-                 "sent_at", "sides", "skipped")  # fmt: skip
-
-    def __init__(self, missing: int) -> None:
-        self.event: table_pb2.Event | None = None
-        self.kind = ""
-        self.sides: tuple[int, ...] = ()
-        """The seats that it means something of their own for."""
-        self.first_at = 0.0
-        self.missing = missing
-        """A bit for each seat that has not seen it."""
-        self.skipped = False
-        """Some seat never will: it was reset beyond it."""
-        self.cards: dict[int, tuple[int, int]] = {}
-        """By seat, packed: received and given; or the hand, and nothing."""
-        self.intended_at = 0.0
-        """Of the own command that caused it, as far as one of ours did."""
-        self.sent_at = 0.0
-        self.seen_at = 0.0
-        """When a trade's other side saw it."""
 
 
 class Window(Protocol):
@@ -175,13 +150,14 @@ class LoadTable:
             return False
         record = self._record_of(event, now)
         if record.event is not event and record.event != event:
-            self._differs(seat, record, event)
+            self._judge(scrutiny.difference(record.kind, event, seat))
         record.missing &= ~(1 << seat)
         if self.broken:
             return False
         if seat in record.sides and _OWN[record.kind](self, seat, record, happened, now):
             return True
-        self._must_be_empty(seat, happened)
+        self._checks.checked["hidden"] += 1
+        self._judge(scrutiny.nothing_shown(happened, seat))
         return False
 
     def followed(self, seat: int, event: table_pb2.Event, now: float) -> None:
@@ -209,20 +185,13 @@ class LoadTable:
             sides = _SIDES.get(record.kind)
             record.sides = sides(event) if sides is not None else self._nobody_or_all(record.kind)
             record.first_at = now
-            self._check_shape(event)
+            self._judge(scrutiny.shape(event))
             if event.seq == self._applied + 1:
                 self._advance()
         return record
 
     def _nobody_or_all(self, kind: str) -> tuple[int, ...]:
         return self._all if kind in _OWN else ()
-
-    def _check_shape(self, event: table_pb2.Event) -> None:
-        """Nothing stands in it that this schema does not know: it could be anything."""
-        told = event.ByteSize()
-        event.DiscardUnknownFields()
-        if event.ByteSize() != told:
-            self.fail("hidden", f"event {event.seq} says more than the schema has")
 
     def close_records(self, now: float) -> None:
         """Close what all seats have seen by now."""
@@ -264,56 +233,14 @@ class LoadTable:
             if event is None:
                 return
             if record.kind == "traded":
-                self._check_trade(public, event)
+                self._checks.checked["trades"] += 1
+                self._judge(scrutiny.trade(public, event))
             elif record.kind == "offer_opened":
-                self._check_opened(public, event)
+                self._judge(scrutiny.opened(public, event))
             public.apply(event)
             self._applied = event.seq
 
-    def _check_trade(self, public: TableView, event: table_pb2.Event) -> None:
-        """Two different seats, and the partner's open offer of that size that allows it."""
-        traded = event.traded
-        self._checks.checked["trades"] += 1
-        partner = public.seats[traded.partner]
-        if (
-            traded.seat == traded.partner
-            or partner.offer_size != traded.size
-            or partner.offer_directed_at not in (NOBODY, traded.seat)
-        ):
-            self.fail("trades", f"event {event.seq}: seat {traded.seat} traded {traded.size} with "
-                      f"seat {traded.partner}, who offered {partner.offer_size}")  # fmt: skip
-
-    def _check_opened(self, public: TableView, event: table_pb2.Event) -> None:
-        """No open offer would have met it: else there was to be a trade."""
-        opened = event.offer_opened
-        aim = opened.directed_at if opened.HasField("directed_at") else NOBODY
-        for number, other in enumerate(public.seats):
-            if (
-                other.offer_size == opened.size
-                and number != opened.seat
-                and aim in (NOBODY, number)
-                and other.offer_directed_at in (NOBODY, opened.seat)
-            ):
-                self.fail("trades", f"event {event.seq}: the offer of seat {opened.seat} stays "
-                          f"open, though seat {number} offers {opened.size} too")  # fmt: skip
-
-    def _differs(self, seat: int, record: Record, event: table_pb2.Event) -> None:
-        kinds = {record.kind, event.WhichOneof("kind") or ""}
-        check = "sequences"
-        if "traded" in kinds:
-            check = "trades"
-        elif "game_ended" in kinds:
-            check = "winners"
-        self.fail(check, f"event {event.seq} is {' and '.join(sorted(kinds))}, told differently "
-                  f"to seat {seat} and to others")  # fmt: skip
-
     # ------------------------------------------------------------------ what a seat alone sees
-
-    def _must_be_empty(self, seat: int, happened: Happened) -> None:
-        if happened.received.ByteSize() or happened.given.ByteSize():
-            kind = happened.event.WhichOneof("kind")
-            self.fail("hidden", f"event {happened.event.seq}: seat {seat} was shown cards beside "
-                      f"{kind}, which is not its own")  # fmt: skip
 
     def _own_dealt(self, seat: int, record: Record, happened: Happened, now: float) -> bool:
         view = self._view(seat)
@@ -414,57 +341,34 @@ class LoadTable:
             self._user.over(self)
 
     def _close_dealt(self, record: Record, now: float) -> None:
-        self._check_pack(record, "dealt")
+        self._checks.checked["cards"] += 1
+        self._judge(scrutiny.pack(record, self._public(), "dealt"))
 
     def _close_round(self, record: Record, now: float) -> None:
-        self._check_pack(record, "at the end of a round")
+        self._checks.checked["cards"] += 1
+        self._judge(scrutiny.pack(record, self._public(), "at the end of a round"))
         if self.bell_at and record.kind == "round_scored":
             if self._window.measured(self.bell_at):
                 self._samples.latency("bell", now - self.bell_at)
             self.bell_at = 0.0
 
-    def _check_pack(self, record: Record, when: str) -> None:
-        """All hands together are the pack."""
-        public = self.public
-        assert public is not None
-        self._checks.checked["cards"] += 1
-        if sum(hand for hand, _ in record.cards.values()) != self._pack(public):
-            self.fail("cards", f"the hands {when} are not the pack")
-
-    def _pack(self, public: TableView) -> int:
-        suits = [
-            table_pb2.CardCount(commodity=public.deck.commodities[lane], count=SUIT_SIZE)
-            for lane in public.suits
-        ]
-        both = public.rules.bull_and_bear
-        return public.deck.pack(table_pb2.Cards(counts=suits, bull=both, bear=both))
-
     def _close_trade(self, record: Record, now: float) -> None:
-        event = record.event
-        assert event is not None
-        ours, theirs = (record.cards[side] for side in (event.traded.seat, event.traded.partner))
-        if ours != theirs[::-1]:
-            self.fail("trades", f"event {event.seq}: what one side gave is not what the other got")
-        self._checks.checked["hidden"] += 1
+        self._judge(scrutiny.both_sides(record))
 
     def _close_corner(self, record: Record, now: float) -> None:
-        event, public = record.event, self.public
-        assert event is not None
-        assert public is not None
-        held = record.cards[event.cornered.seat][0]
-        if public.deck.pack(event.cornered.hand) != held:
-            self.fail("cards", f"event {event.seq}: the corner shows other cards than were held")
+        self._judge(scrutiny.corner(record, self._public()))
 
     def _close_game(self, record: Record, now: float) -> None:
-        event = record.event
-        assert event is not None
-        ended = event.game_ended
         self._checks.checked["winners"] += 1
-        if ended.end != table_pb2.GAME_END_WON:
-            return
-        best = [seat for seat, place in enumerate(ended.places) if place == 1]
-        if not best or any(ended.totals[seat] != max(ended.totals) for seat in best):
-            self.fail("winners", f"the first place is seat {best}, the totals {list(ended.totals)}")
+        self._judge(scrutiny.winner(record))
+
+    def _public(self) -> TableView:
+        assert self.public is not None
+        return self.public
+
+    def _judge(self, fault: scrutiny.Fault | None) -> None:
+        if fault is not None:
+            self.fail(*fault)
 
 
 Own = Callable[[LoadTable, int, Record, Happened, float], bool]

@@ -41,7 +41,7 @@ class Tally:
         self.checks = Checks()
         self.seconds: list[Second] = []
         self.cpu_cores = 0.0
-        """Processors that the workers used while it was measured."""
+        """Processors that the generator used while it was measured, our own process included."""
         self._tables_open: dict[int, int] = {}
 
     def report(self, worker: int, report: Report, at_s: float) -> None:

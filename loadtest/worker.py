@@ -21,8 +21,9 @@ from loadtest.slow import SlowReaders
 from services.client.errors import ClientError
 
 REPORT_S: Final = 0.5
-SETTLE_S: Final = 10.0
-"""How long outcomes and events are waited for at the end: several takeovers."""
+SETTLE_S: Final = 20.0
+"""How long outcomes and events are waited for at the end: a gateway's restart, and the longest
+pause before another try."""
 LEAVE_S: Final = 3.0
 POLL_S: Final = 0.05
 GARBAGE: Final = (50_000, 50, 100)
@@ -170,7 +171,7 @@ class _Worker:
                 slot
                 for slot in waiting
                 if slot.table is not None
-                and (slot.table.unseen() or any(seat.protocol.in_flight for seat in slot.seats))
+                and (slot.table.unseen() or not all(seat.settled for seat in slot.seats))
             ]
             await asyncio.sleep(POLL_S)
         if crowd.failure is not None:
@@ -180,7 +181,9 @@ class _Worker:
             assert slot.table is not None
             unanswered += sum(seat.unanswered(now) for seat in slot.seats)
             slot.table.must_be_seen()
-        return {"UNANSWERED": unanswered} if unanswered else {}
+        lost = sum(seat.detached for slot in waiting for seat in slot.seats)
+        errors = {"UNANSWERED": unanswered, "NOT_ATTACHED": lost}
+        return {name: number for name, number in errors.items() if number}
 
     async def _leave(self, crowd: Crowd) -> None:
         seats = [seat for slot in crowd.slots for seat in slot.seats]
@@ -193,5 +196,9 @@ class _Worker:
 
 
 def _connections(orders: Orders) -> Connections:
-    kind = LeanConnections if orders.client == "lean" else GrpcioConnections
-    return kind(orders.target, orders.streams_per_connection)
+    if orders.client == "grpcio":
+        return GrpcioConnections(orders.target, orders.streams_per_connection)
+    hosts = [f"127.0.0.{1 + number}" for number in range(orders.addresses)]
+    return LeanConnections(
+        orders.target, orders.streams_per_connection, hosts if orders.addresses > 1 else ()
+    )

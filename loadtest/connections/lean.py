@@ -2,6 +2,7 @@
 of the loop leaves a connection in one write. Cheap enough to share two cores with a server."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -21,10 +22,12 @@ UNREACHED: Final = Status(StatusCode.UNAVAILABLE.value[0], "no connection")
 class LeanConnections:
     """See `Connections`."""
 
-    def __init__(self, target: str, streams_max: int) -> None:
+    def __init__(self, target: str, streams_max: int, local_hosts: Sequence[str] = ()) -> None:
+        """Groups come from these addresses in turn; none: from wherever the system says."""
         host, _, port = target.rpartition(":")
         self._host, self._port = host, int(port)
         self._streams_max = streams_max
+        self._local_hosts = local_hosts
         self._groups: dict[int, list[_Shared]] = {}
 
     def open(self, group: int, listener: Listener, metadata: Metadata) -> Stream:
@@ -32,7 +35,10 @@ class LeanConnections:
         shared[:] = [one for one in shared if not one.lost]
         connection = next((one for one in shared if one.streams < self._streams_max), None)
         if connection is None:
-            connection = _Shared(self._host, self._port)
+            hosts = self._local_hosts
+            connection = _Shared(
+                self._host, self._port, hosts[group % len(hosts)] if hosts else None
+            )
             shared.append(connection)
         stream = LeanStream(connection, listener, metadata)
         connection.take(stream)
@@ -50,6 +56,7 @@ class _Shared:
 
     host: str
     port: int
+    local_host: str | None
     streams: int = 0
     lost: bool = False
     _connection: ClientConnection | None = None
@@ -67,7 +74,7 @@ class _Shared:
 
     async def _connect(self) -> None:
         try:
-            self._connection = await connect(self.host, self.port)
+            self._connection = await connect(self.host, self.port, local_host=self.local_host)
         except OSError:
             self.lost = True
         waiting, self._waiting = self._waiting, []

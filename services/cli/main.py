@@ -170,6 +170,9 @@ def load(
     sign_ins: Annotated[
         Literal["shared", "each"], typer.Option(help="One a seat number, or one each seat.")
     ] = "shared",
+    addresses: Annotated[
+        int, typer.Option(min=1, max=250, help="Loopback addresses the streams come from.")
+    ] = 1,
     out: Annotated[Path | None, typer.Option(help="Write the result as JSON.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a report with plots.")] = None,
     hdr: Annotated[Path | None, typer.Option(help="Write histograms as an .hdr log.")] = None,
@@ -184,37 +187,41 @@ def load(
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Load an exchange as thousands of tables would, and measure it from outside."""
-    from services.cli.load import load as run_load
+    from services.cli.load.asked import Asked
+    from services.cli.load.run import load as run_load
 
     raise typer.Exit(
         run_load(
-            target=target,
-            local=local,
-            null=null,
-            rules=rules,
-            switches=switch,
-            tables=tables,
-            seats=seats,
-            rate=rate,
-            think_time=think_time,
-            stages=stages,
-            warmup=warmup,
-            duration=duration,
-            seed=seed,
-            scenario=scenario,
-            slos=slo,
-            workers=workers,
-            streams_per_connection=streams_per_connection,
-            client=client,
-            sign_ins=sign_ins,
-            out=out,
-            html=html,
-            hdr=hdr,
-            compare=compare,
-            max_regress=max_regress,
-            control=control,
-            ceiling=ceiling,
-            as_json=json,
+            Asked(
+                target=target,
+                local=local,
+                null=null,
+                rules=rules,
+                switches=switch,
+                tables=tables,
+                seats=seats,
+                rate=rate,
+                think_time=think_time,
+                stages=stages,
+                warmup=warmup,
+                duration=duration,
+                seed=seed,
+                scenario=scenario,
+                slos=slo,
+                workers=workers,
+                streams_per_connection=streams_per_connection,
+                client=client,
+                sign_ins=sign_ins,
+                addresses=addresses,
+                out=out,
+                html=html,
+                hdr=hdr,
+                compare=compare,
+                max_regress=max_regress,
+                control=control,
+                ceiling=ceiling,
+                as_json=json,
+            )
         )
     )
 

@@ -224,9 +224,14 @@ class ClientConnection(Connection):
 
 
 async def connect(
-    host: str, port: int, tls: ssl.SSLContext | None = None, limits: Limits = CLIENT
+    host: str,
+    port: int,
+    tls: ssl.SSLContext | None = None,
+    limits: Limits = CLIENT,
+    local_host: str | None = None,
 ) -> ClientConnection:
-    """A connection on which calls can be started. Raises `OSError`."""
+    """A connection on which calls can be started, from an address of ours if that matters. Raises
+    `OSError`."""
     loop = asyncio.get_running_loop()
     if tls is not None:
         tls.set_alpn_protocols(["h2"])
@@ -236,5 +241,6 @@ async def connect(
         port,
         ssl=tls,
         server_hostname=host if tls is not None else None,
+        local_addr=(local_host, 0) if local_host is not None else None,
     )
     return connection

@@ -91,3 +91,19 @@ def test_an_interrupted_run_still_reports(tmp_path: Path) -> None:
     assert result["run"]["interrupted"]
     assert result["sent"] > 0
     assert result["rate_done"] > 0
+
+
+@pytest.mark.all
+def test_the_limits_of_the_public_are_kept_from_several_addresses(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    outcome = pit(
+        "load", "--local", "--tables", "12", "--rate", "130", "--duration", "3", "--warmup", "2",
+        "--no-ceiling", "--sign-ins", "each", "--addresses", "4", "--out", str(out),
+        settings={"PIT_PROFILE": "public"}, timeout_s=110,
+    )  # fmt: skip
+    assert outcome.code in (0, 4), outcome.out + outcome.err
+    result = json.loads(out.read_text())
+    assert all(result["checks"].values()), result["run"]["failures"]
+    assert "limits public" in result["run"]["exchange"]
+    # One address may have 100 commands a second; four have room for these.
+    assert (result["errors"], result["run"]["counts"]["retries"]) == (0, 0), result["run"]

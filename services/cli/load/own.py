@@ -1,0 +1,119 @@
+"""The exchange that `pit load --local` starts: real processes in a directory of their own."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from services.cli.demo import secrets
+from services.cli.demo.exchange import Exchange
+from services.cli.demo.plan import Plan
+from services.cli.demo.plan import plan as demo_plan
+from services.cli.failures import Exit, Failure
+from services.gateway.identity.tokens import SignedTokens, parse_keys
+
+PORT_BASES = range(17_700, 27_700, 100)
+"""Where an exchange of our own looks for free ports, away from a demo's."""
+OPERATOR_S = 3600
+"""Life of the token that opens tables for an opening bell."""
+CLOCK_TICKS_S = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+
+class OwnExchange:
+    """An exchange in a directory that goes away with it."""
+
+    def __init__(self, matchers: int) -> None:
+        self._matchers = matchers
+        self._data = Path(tempfile.mkdtemp(prefix="pit-load-"))
+        self._exchange: Exchange | None = None
+        self._cpu_gone_s: dict[str, float] = {}
+        """Used by processes that were killed."""
+
+    @property
+    def target(self) -> str:
+        plan = self._running.plan
+        return f"{plan.settings.bind}:{plan.gateway_port}"
+
+    @property
+    def operators(self) -> tuple[str, str]:
+        plan = self._running.plan
+        keys = secrets.environment(plan.data, plan.settings)["PIT_TOKEN_KEYS"]
+        token = SignedTokens(parse_keys(keys)).operator("pit load", OPERATOR_S)
+        return f"{plan.settings.operate_bind}:{plan.operate_port}", token
+
+    @property
+    def banner(self) -> str:
+        plan = self._running.plan
+        return (
+            f"{self._running.banner}; {self._matchers} matcher, 1 gateway "
+            f"(door {plan.settings.native_door}, limits {plan.settings.profile}), 1 archiver"
+        )
+
+    def start(self) -> None:
+        self._exchange = Exchange(_demo_plan(self._data, self._matchers))
+        self._exchange.start()
+
+    def check(self) -> None:
+        self._running.check_children()
+
+    def kill(self, role: str) -> str:
+        before = self.cpu_s()[role]
+        name = self._running.kill(role)
+        self._cpu_gone_s[role] = before - sum(map(_cpu_s, self._running.processes()[role]))
+        return name
+
+    def cpu_s(self) -> Mapping[str, float]:
+        return {
+            role: round(sum(map(_cpu_s, pids)) + self._cpu_gone_s.get(role, 0.0), 2)
+            for role, pids in self._running.processes().items()
+        }
+
+    def rss_bytes(self) -> Mapping[str, int]:
+        return {
+            role: sum(map(_rss_bytes, pids)) for role, pids in self._running.processes().items()
+        }
+
+    def end(self) -> None:
+        if self._exchange is not None:
+            self._exchange.end()
+        shutil.rmtree(self._data, ignore_errors=True)
+
+    @property
+    def _running(self) -> Exchange:
+        assert self._exchange is not None
+        return self._exchange
+
+
+def _demo_plan(data: Path, matchers: int) -> Plan:
+    """The first ports that are all free. Limits are those for measuring unless set otherwise."""
+    os.environ.setdefault("PIT_PROFILE", "load")
+    for port_base in PORT_BASES:
+        try:
+            return demo_plan(
+                tables=0, seats=4, rules="blitz", duration_s=0, as_json=True, pace="max",
+                bots=False, data=data, port_base=port_base, matchers=matchers, kill_every_s=0,
+            )  # fmt: skip
+        except Failure as failure:
+            if failure.code != Exit.IN_USE:
+                raise
+    raise Failure(
+        Exit.IN_USE, f"no free ports between {PORT_BASES[0]} and {PORT_BASES[-1]}", "", "free some"
+    )
+
+
+def _cpu_s(pid: int) -> float:
+    """Processor seconds of a process so far; 0 where this cannot be known."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS_S
+
+
+def _rss_bytes(pid: int) -> int:
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
