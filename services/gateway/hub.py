@@ -23,6 +23,7 @@ from services.gateway.session.resume import epoch_bytes
 from services.log.chain import NOTHING, follows, held
 from services.log.codec import Undecodable, pack_command, unpack_record
 from services.log.port import (
+    Chunk,
     Damaged,
     GatewayLog,
     LogError,
@@ -293,22 +294,26 @@ class Hub:
                     self.ring.add(chunk.table, chunk.body, now_s)
                 feed = self._feeds.get(chunk.table)
                 if feed is not None:
-                    await self._deliver(feed, chunk.body, epoch, intact=chunk.intact)
+                    record = self._record(feed, chunk)
+                    if record is not None:
+                        # Not awaited where all names are known: that is nearly always.
+                        if unknown := self._names.unknown(_persons(record)):
+                            await self._names.learn(unknown)
+                        self._deliver(feed, record, epoch)
         if entries:
             self._note_time(shard, entries[-1])
 
-    async def _deliver(self, feed: TableFeed, body: bytes, epoch: bytes, *, intact: bool) -> None:
-        try:
-            record = unpack_record(feed.table, body) if intact else None
-        except Undecodable as error:
-            log.error("record_undecodable", table=feed.table, reason=error.reason)
-            record = None
-        if record is None:
-            feed.stopped()
-            return
-        unknown = self._names.unknown(_persons(record))
-        if unknown:
-            await self._names.learn(unknown)
+    def _record(self, feed: TableFeed, chunk: Chunk) -> Record | None:
+        """`None`, and the table stops, where it cannot be read."""
+        if chunk.intact:
+            try:
+                return unpack_record(feed.table, chunk.body)
+            except Undecodable as error:
+                log.error("record_undecodable", table=feed.table, reason=error.reason)
+        feed.stopped()
+        return None
+
+    def _deliver(self, feed: TableFeed, record: Record, epoch: bytes) -> None:
         try:
             feed.deliver(record, epoch)
         except Exception:
@@ -363,9 +368,17 @@ class _AskReceipt:
             )
 
 
+_NAMELESS: Final = frozenset(
+    {events.Answered, events.OfferOpened, events.Traded, events.OfferEnded}
+)
+"""Of what a record holds nearly always, it is known without looking that nobody is named."""
+
+
 def _persons(record: Record) -> Iterator[str]:
     """Persons whose names the record's public form shows."""
     for item in record.items:
+        if type(item) in _NAMELESS:
+            continue
         if type(item) is events.SeatTaken:
             yield item.person
         elif isinstance(item, events.Attached | events.Shown):
