@@ -6,22 +6,24 @@ mix that is planned.
 
 import random
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Final
 
-from pit.v1 import table_pb2
+from pit.v1 import play_pb2, table_pb2
 
+from loadtest import remembered
 from loadtest.plan import Kind
-from loadtest.view import OwnView, size_of
+from loadtest.view import OwnView
 from services.bots import hands
-from services.bots.acts import Act, MakeOffer, Ring, TakeBack
+from services.bots.acts import Act, MakeOffer, Ring, TakeBack, command_of
 from services.bots.careful import BULL_KEPT_FROM, CAREFUL
 from services.bots.memory import Memory
-from services.bots.strategy import OpenOffer, Sight, answer, offer_of_size
-from services.client.happenings import Happened
+from services.bots.strategy import JUST_RECEIVED_S, OpenOffer, Sight, offer_of_size
 from services.client.view import NOBODY
 
 LOT_MAX: Final = 4
 NO_CARDS: Final = 0
+_SIZE: Final = attrgetter("size")
 
 
 class Mind:
@@ -40,16 +42,28 @@ class Mind:
         """What of its hand it gives away."""
         self.acted_at = 0.0
 
-    def hand_changed(self, view: OwnView, happened: Happened | None, now: float) -> None:
-        """A deal, an own trade, or a hand known afresh."""
-        if happened is None:
-            self.memory.forget()
-        else:
-            self.memory.saw(view, happened, now)
-        self.bell, self.rang = hands.bell(view.hand, view.suits, view.rules), False
-        if view.hand and view.suits:
-            self.memory.collect(CAREFUL.target(self.sight(view, now)), self.chance)
-        self.spare = _spare(self.memory.target, view)
+    def dealt(self, view: OwnView, now: float) -> None:
+        """A new hand, or one known afresh."""
+        self.memory.forget()
+        self._decide(view, now)
+
+    def traded(self, view: OwnView, received: int, giver: int, now: float) -> None:
+        """Own cards changed hands."""
+        memory = self.memory
+        memory.received, memory.giver, memory.traded_at = received, giver, now
+        target = memory.target
+        gained = target != hands.NO_LANE and (
+            hands.spare(received, target, keeps_bull=False) != received
+        )
+        memory.fruitless = 0 if gained else memory.fruitless + 1
+        self._decide(view, now)
+
+    def _decide(self, view: OwnView, now: float) -> None:
+        self.bell, self.rang = remembered.corner(view), False
+        memory = self.memory
+        if view.hand and view.suits and (memory.fruitless or memory.target == hands.NO_LANE):
+            memory.collect(CAREFUL.target(self.sight(view, now)), self.chance)
+        self.spare = _spare(memory.target, view)
 
     def sight(self, view: OwnView, now: float, offers: tuple[OpenOffer, ...] = ()) -> Sight:
         return Sight(view, self.memory, now, offers, True, 1.0, self.chance)
@@ -104,6 +118,16 @@ def _spare(target: int, view: OwnView) -> int:
     return hands.spare(view.hand, target, keeps_bull=True)
 
 
+def _lot(mind: Mind, view: OwnView, size: int, now: float) -> int:
+    """The lot of this size best got rid of, but not the one just received; `NO_CARDS` for none."""
+    memory = mind.memory
+    fresh = memory.giver != NOBODY and now - memory.traded_at < JUST_RECEIVED_S
+    for lot in remembered.lots(mind.spare, view.suits, size, view.rules.mixed_lots):
+        if not fresh or lot != memory.received:
+            return lot
+    return NO_CARDS
+
+
 def answerable(view: OwnView) -> tuple[OpenOffer, ...]:
     """Others' open offers that this seat may meet."""
     own = view.seat
@@ -115,15 +139,17 @@ def answerable(view: OwnView) -> tuple[OpenOffer, ...]:
 
 
 def _trade(mind: Mind, view: OwnView, now: float) -> Act | None:
-    """Meet an open offer."""
+    """Meet an open offer: the largest first, since it moves most cards."""
     offers = answerable(view)
-    if not offers:
-        return None
-    act = answer(mind.sight(view, now, offers), mind.spare)
-    if isinstance(act, MakeOffer) and act.directed_at != NOBODY:
-        aimed = [offer for offer in offers if offer.seat == act.directed_at]
-        return act if aimed and aimed[0].size == size_of(view.deck.lot(act.lot)) else None
-    return act
+    for offer in sorted(offers, key=_SIZE, reverse=True):
+        lot = _lot(mind, view, offer.size, now)
+        if lot:
+            return MakeOffer(lot)
+    for offer in offers:  # what was just received goes to somebody else than its giver
+        act = offer_of_size(mind.sight(view, now, offers), mind.spare, offer.size)
+        if act is not None and act.directed_at == offer.seat:
+            return act
+    return None
 
 
 def _open(mind: Mind, view: OwnView, now: float) -> Act | None:
@@ -134,11 +160,10 @@ def _open(mind: Mind, view: OwnView, now: float) -> Act | None:
     if own in sizes:  # called out again, but rather not in the same size
         sizes.remove(own)
         sizes.append(own)
-    sight, spare = mind.sight(view, now), mind.spare
     for size in sizes:
-        act = offer_of_size(sight, spare, size)
-        if act is not None and act.directed_at == NOBODY:
-            return act
+        lot = _lot(mind, view, size, now)
+        if lot:
+            return MakeOffer(lot)
     return None
 
 
@@ -149,3 +174,10 @@ def _impossible(view: OwnView, chance: random.Random) -> Act:
         for one in (view.deck.commodities[lane] for lane in view.suits)
     ]
     return MakeOffer(chance.choice([lot for lot in lots if not view.deck.holds(view.hand, lot)]))
+
+
+def message_of(act: Act, view: OwnView, chance: random.Random) -> play_pb2.Command:
+    """The command that asks for it."""
+    if isinstance(act, MakeOffer):
+        return remembered.offer(act, view, chance)
+    return command_of(act, view, chance)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from pit.v1 import table_pb2
 
-from loadtest.acts import Mind, choose
+from loadtest.acts import Mind, choose, message_of
 from loadtest.checks import Checks
 from loadtest.connections.port import Connections, Metadata
 from loadtest.health import LATE_S
@@ -330,7 +330,7 @@ class Crowd:
             return False
         number, act, really = chosen
         seat = slot.seats[number]
-        seat.act(command_of(act, seat.view(), seat.mind.chance), really, intended_at)
+        seat.act(message_of(act, seat.view(), seat.mind.chance), really, intended_at)
         self.samples.counts["acted"] += 1
         self._count("sent", intended_at)
         if not held and time.monotonic() - intended_at > LATE_S:

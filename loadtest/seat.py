@@ -253,11 +253,15 @@ class LoadSeat:
     def _on_event(self, happened: Happened, now: float) -> None:
         self._counts["events"] += 1
         table, seat = self.table, self.place.seat
-        own = table.saw(seat, happened, now)
+        record = table.saw(seat, happened, now)
         if happened.number:
             self._check_number(happened)
-        if own and not happened.event.HasField("offer_opened"):
-            self.mind.hand_changed(self.view(), happened, now)
+        if record is not None and record.kind == "traded":
+            traded = happened.event.traded
+            giver = traded.partner if traded.seat == seat else traded.seat
+            self.mind.traded(self.view(), record.cards[seat][0], giver, now)
+        elif record is not None and record.kind == "dealt":
+            self.mind.dealt(self.view(), now)
 
     def _check_number(self, happened: Happened) -> None:
         """Commands have their effects in the order of their numbers, once each."""
@@ -336,7 +340,7 @@ class LoadSeat:
         self._heard_number = 0
         self.table.snapshot(self.place.seat, view, self._snapshot)
         if view.hand:
-            self.mind.hand_changed(view, None, now)
+            self.mind.dealt(view, now)
 
     def _on_out_of_step(self, out_of_step: OutOfStep, now: float) -> None:
         """The exchange broke its promise: what came is not what had to come next."""

@@ -17,11 +17,11 @@ from typing import Final, Protocol
 
 from pit.v1 import table_pb2
 
-from loadtest import scrutiny
+from loadtest import remembered, scrutiny
 from loadtest.checks import Checks
 from loadtest.record import Record
 from loadtest.samples import OVER_TIME, Samples
-from loadtest.view import OwnView, number_of
+from loadtest.view import OwnView
 from services.client.happenings import Happened
 from services.client.view import NOBODY, TableView
 
@@ -142,23 +142,23 @@ class LoadTable:
 
     # ------------------------------------------------------------------ events
 
-    def saw(self, seat: int, happened: Happened, now: float) -> bool:
-        """A seat has seen an event, in its order. Whether that was about its own cards."""
+    def saw(self, seat: int, happened: Happened, now: float) -> Record | None:
+        """A seat has seen an event, in its order; the record where it was about its own cards."""
         event = happened.event
         if self.public is None:
             self._begin_when_all_agree()
-            return False
+            return None
         record = self._record_of(event, now)
         if record.event is not event and record.event != event:
             self._judge(scrutiny.difference(record.kind, event, seat))
         record.missing &= ~(1 << seat)
         if self.broken:
-            return False
+            return None
         if seat in record.sides and _OWN[record.kind](self, seat, record, happened, now):
-            return True
+            return record
         self._checks.checked["hidden"] += 1
         self._judge(scrutiny.nothing_shown(happened, seat))
-        return False
+        return None
 
     def followed(self, seat: int, event: table_pb2.Event, now: float) -> None:
         """The same for an event that came with nothing but what everybody is told."""
@@ -245,8 +245,9 @@ class LoadTable:
     def _own_dealt(self, seat: int, record: Record, happened: Happened, now: float) -> bool:
         view = self._view(seat)
         dealt = happened.event.dealt
-        record.cards[seat] = view.dealt(dealt, happened.received), 0
-        told = number_of(happened.received)
+        hand, told = remembered.packed(view.deck, happened.received)
+        view.dealt(dealt, hand)
+        record.cards[seat] = hand, 0
         if told != dealt.cards[seat]:
             self.fail("cards", f"event {happened.event.seq}: seat {seat} was dealt {told} cards, "
                       f"others were told {dealt.cards[seat]}")  # fmt: skip
@@ -259,10 +260,10 @@ class LoadTable:
     def _own_offer(self, seat: int, record: Record, happened: Happened, now: float) -> bool:
         opened = happened.event.offer_opened
         view = self._view(seat)
-        view.offer_lot = view.deck.pack(happened.received)
-        if number_of(happened.received) != opened.size:
+        view.offer_lot, told = remembered.packed(view.deck, happened.received)
+        if told != opened.size:
             self.fail("cards", f"event {happened.event.seq}: seat {seat} offers {opened.size}, "
-                      f"its lot has {number_of(happened.received)} cards")  # fmt: skip
+                      f"its lot has {told} cards")  # fmt: skip
         return not happened.given.ByteSize()
 
     def _own_offer_ended(self, seat: int, record: Record, happened: Happened, now: float) -> bool:
@@ -275,12 +276,12 @@ class LoadTable:
             record.seen_at = now
             self._trade_latency(record)
         view = self._view(seat)
-        received, given = view.deck.pack(happened.received), view.deck.pack(happened.given)
+        received, got = remembered.packed(view.deck, happened.received)
+        given, gave = remembered.packed(view.deck, happened.given)
         record.cards[seat] = received, given
-        sizes = number_of(happened.received), number_of(happened.given)
-        if sizes != (traded.size, traded.size):
+        if not got == gave == traded.size:
             self.fail("trades", f"event {happened.event.seq}: a trade of {traded.size} gave seat "
-                      f"{seat} {sizes[0]} cards for {sizes[1]}")  # fmt: skip
+                      f"{seat} {got} cards for {gave}")  # fmt: skip
         if seat == traded.partner and view.offer_lot != given:
             self.fail("trades", f"event {happened.event.seq}: seat {seat} gave other cards than "
                       "it had offered")  # fmt: skip

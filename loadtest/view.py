@@ -22,14 +22,13 @@ class OwnView(TableView):
     ) -> None:
         self.seq = event.seq
 
-    def dealt(self, event: table_pb2.Dealt, hand: table_pb2.Cards) -> int:
-        """A new round; returns the packed hand."""
+    def dealt(self, event: table_pb2.Dealt, hand: int) -> None:
+        """A new round, with this hand."""
         self.round = event.round
         self.suits = self.deck.lanes(event.suits)
         self.bell_locked_until_us = 0
         self.offer_lot = 0
-        self.hand = self.deck.pack(hand)
-        return self.hand
+        self.hand = hand
 
     def traded(self, received: int, given: int) -> bool:
         """Own cards changed hands; whether those given were there to be given."""
@@ -37,13 +36,3 @@ class OwnView(TableView):
         self.hand += received - given
         self.offer_lot = 0
         return held
-
-
-def number_of(cards: table_pb2.Cards) -> int:
-    """How many cards there are."""
-    return sum(one.count for one in cards.counts) + cards.bull + cards.bear
-
-
-def size_of(lot: table_pb2.Lot) -> int:
-    """How many cards a lot has."""
-    return lot.count + lot.bull + lot.bear + sum(one.count for one in lot.mixed)
