@@ -11,8 +11,6 @@ import asyncio
 import ssl
 from typing import Protocol
 
-from hpack import NeverIndexedHeaderTuple
-
 from services.http2 import frames
 from services.http2.connection import Connection
 from services.http2.life import TICK_S
@@ -183,8 +181,7 @@ class ClientConnection(Connection):
         fields.sort(key=lambda field: field[0][:1] != b":")
         if timeout_s is not None:
             fields.append((b"grpc-timeout", timeout_text(timeout_s).encode()))
-        # Tokens differ from call to call: kept out of the header table, which they would empty.
-        fields += [NeverIndexedHeaderTuple(*field) for field in encoded(metadata)]
+        fields += encoded(metadata)
         number = self.engine.next_stream()
         self.write(self.engine.send_headers(number, fields, ended=False))
         call = Call(events)

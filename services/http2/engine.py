@@ -50,7 +50,16 @@ class Engine:
     """One connection as the library sees it. Raises `Violation` where the peer breaks the rules."""
 
     def __init__(self, limits: Limits, *, client: bool) -> None:
-        self._h2 = _Connection(H2Configuration(client_side=client, header_encoding=None))
+        self._h2 = _Connection(
+            H2Configuration(
+                client_side=client,
+                header_encoding=None,
+                # A server's fields are all made in this package; a client's are its program's.
+                validate_outbound_headers=client,
+                # It would keep tokens out of the header table, and pack them anew for each call.
+                normalize_outbound_headers=False,
+            )
+        )
         initial = {
             SettingCodes.MAX_CONCURRENT_STREAMS: limits.streams_max,
             SettingCodes.MAX_HEADER_LIST_SIZE: limits.header_bytes_max,

@@ -34,7 +34,8 @@ class EchoCall(ServerEvents):
             self.call.stream.send(data)
 
     def half_closed(self) -> None:
-        self.call.end(OK)
+        if self.request.path != "/echo/silent":
+            self.call.end(OK)
 
     def writable(self) -> None:
         self.writable_told += 1
