@@ -74,7 +74,7 @@ class Settings(BaseSettings):
     """Networks without a limit by address, comma separated: `192.0.2.0/24,2001:db8::/32`."""
     sessions_max: int = Field(default=SESSIONS_MAX, ge=1)
     """Streams that a gateway serves at one time; one more is told to try another gateway."""
-    native_door: Literal["h2", "grpc.aio"] = "grpc.aio"
+    native_door: Literal["h2", "grpc.aio"] = "h2"
     """What serves gRPC: our own HTTP/2, or the reference it is measured by."""
     tls_certificate: Path | None = None
     """PEM file of the gateway's certificate with its chain, read anew when it has changed. Empty:

@@ -9,7 +9,7 @@ Made for programs with thousands of calls: nothing of a call is a task or a futu
 
 import asyncio
 import ssl
-from typing import Protocol
+from typing import Final, Protocol
 
 from services.http2 import frames
 from services.http2.connection import Connection
@@ -19,6 +19,9 @@ from services.http2.messages import ACCEPTED, IDENTITY, PACKINGS
 from services.http2.metadata import Headers, Metadata, decoded, encoded, timeout_text
 from services.http2.status import Code, Status, status_of_trailers
 from services.http2.stream import Stream
+
+GOODBYE_S: Final = 1.0
+"""How long a server has to agree that the connection is at its end, which not all do."""
 
 
 class NoRoom(Exception):
@@ -238,6 +241,7 @@ async def connect(
         port,
         ssl=tls,
         server_hostname=host if tls is not None else None,
+        ssl_shutdown_timeout=GOODBYE_S if tls is not None else None,
         local_addr=(local_host, 0) if local_host is not None else None,
     )
     return connection

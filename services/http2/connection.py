@@ -199,19 +199,20 @@ class Connection(asyncio.Protocol):
     def write(self, data: bytes) -> None:
         """Add to what leaves at the end of this turn of the loop."""
         if not self._out:
-            self.loop.call_soon(self._flush)
+            self.loop.call_soon(self.flush)
         self._out.append(data)
 
     def write_message(self, head: bytes, message: bytes) -> None:
         """The same for the two parts of a DATA frame."""
         out = self._out
         if not out:
-            self.loop.call_soon(self._flush)
+            self.loop.call_soon(self.flush)
         out.append(head)
         out.append(message)
         self.control.sent_content = True
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """The end of this turn of the loop."""
         if self._transport is not None and self._out:
             self._transport.write(b"".join(self._out))
         self._out.clear()
@@ -227,15 +228,12 @@ class Connection(asyncio.Protocol):
         return stream
 
     def local_ended(self, stream: Stream) -> None:
-        """Our side has ended. A server's end is the whole call's."""
+        """Our side has ended."""
         if stream.peer_ended:
             self._remove(stream)
-        elif not self._client:
-            stream.peer_ended = True
-            self.reset(stream, frames.NO_ERROR)
 
     def peer_ended(self, stream: Stream) -> None:
-        """The peer's side has ended. To a client, that is the whole call's end."""
+        """The peer's side has ended."""
         stream.peer_ended = True
         if stream.local_ended and not stream.stuck:
             self._remove(stream)
@@ -277,7 +275,7 @@ class Connection(asyncio.Protocol):
         if self._transport is None or self.closed:
             return
         self.write(frames.go_away(self.control.highest, code, why))
-        self._flush()
+        self.flush()
         self.closed = True
         self._lose_streams(why or "connection closed")
         self._transport.close()

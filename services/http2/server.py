@@ -117,6 +117,8 @@ class ServerConnection(Connection):
     def __init__(self, server: "Server") -> None:
         super().__init__(server.limits, client=False)
         self._server = server
+        self._unended: list[Stream] = []
+        """Calls that we have answered in this turn of the loop before they were wholly asked."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         secured = transport.get_extra_info("ssl_object")
@@ -129,6 +131,19 @@ class ServerConnection(Connection):
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)
         self._server.gone(self)
+
+    def local_ended(self, stream: Stream) -> None:
+        """A server's end is the whole call's, but its client may be just about to end it, too."""
+        super().local_ended(stream)
+        stream.events = NOBODY
+        if not stream.peer_ended:
+            self._unended.append(stream)
+
+    def flush(self) -> None:
+        for stream in self._unended:
+            self.reset(stream, frames.NO_ERROR)
+        self._unended.clear()
+        super().flush()
 
     def request(self, stream: int, headers: Headers, *, ended: bool) -> None:
         if self.life.refusing or len(self.streams) >= self.limits.streams_max:

@@ -8,6 +8,7 @@ import grpc
 import pytest
 
 from services.gateway.doors.opening import Kind, NativeDoor, new_door
+from services.gateway.doors.tls import Certificate
 from services.gateway.methods import methods_of
 from services.gateway.session.roles import Role
 from support.front import Front
@@ -25,15 +26,26 @@ BOTH_PROCESSES: Final = [
 
 
 @asynccontextmanager
-async def opened(front: Front, kind: Kind) -> AsyncIterator[tuple[NativeDoor, grpc.aio.Channel]]:
-    """A real server in this process, and a channel to it."""
-    door = new_door(kind, front.gateway, methods_of(front.gateway))
+async def listening(
+    front: Front, kind: Kind, tls: Certificate | None = None
+) -> AsyncIterator[tuple[NativeDoor, int]]:
+    """A real server in this process, and its port."""
+    door = new_door(kind, front.gateway, methods_of(front.gateway), tls)
     port = await door.open("127.0.0.1", 0)
     try:
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
-            yield door, channel
+        yield door, port
     finally:
         await door.close(0)
+
+
+@asynccontextmanager
+async def opened(front: Front, kind: Kind) -> AsyncIterator[tuple[NativeDoor, grpc.aio.Channel]]:
+    """The same with a channel to it."""
+    async with (
+        listening(front, kind) as (door, port),
+        grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel,
+    ):
+        yield door, channel
 
 
 def metadata(front: Front) -> tuple[tuple[str, str], ...]:

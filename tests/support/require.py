@@ -17,9 +17,11 @@ INSTALL = {
     "node": "apt-get install nodejs npm",
     "strace": "apt-get install strace",
     "tmux": "apt-get install tmux",
+    "nghttp2": "apt-get install nghttp2-client",
+    "curl": "apt-get install curl",
 }
 
-PROGRAM = {"redis": "redis-server", "prometheus": "promtool"}
+PROGRAM = {"redis": "redis-server", "prometheus": "promtool", "nghttp2": "h2load"}
 """The program of a tool where it has another name."""
 
 

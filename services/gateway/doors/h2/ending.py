@@ -7,12 +7,10 @@ from typing import Final
 from services.gateway.doors.ends import CANCELLED, DETAILS, End, end_of
 from services.gateway.doors.entry import LAST_WORDS_S
 from services.gateway.doors.observed import Observed
-from services.http2.server import ServerCall, ServerEvents
+from services.http2.server import NOBODY, ServerCall
 from services.http2.status import OK, Code, Status, reset_of_code
 
 _TOO_LATE: Final = End(Code.DEADLINE_EXCEEDED, "deadline exceeded")
-_NOBODY: Final = ServerEvents()
-"""Is told what still comes of a call that has ended."""
 _LEFT: Final = End(Code.UNAVAILABLE, "this gateway is going away; ask elsewhere")
 
 
@@ -78,7 +76,7 @@ class Ending:
         """Stream and events hold each other, and would wait for the collector, whose oldest
         generation practically never runs."""
         self.on_end = _nothing
-        self.call.stream.events = _NOBODY
+        self.call.stream.events = NOBODY
 
     def _end(self, status: Status) -> None:
         self.call.end(status)

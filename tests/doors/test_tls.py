@@ -1,0 +1,160 @@
+"""TLS at both doors: who is shown what, and a certificate that is renewed under way."""
+
+import asyncio
+import datetime as dt
+import socket
+import ssl
+from collections.abc import Callable
+from ipaddress import ip_address
+from pathlib import Path
+
+import grpc
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
+from cryptography.x509.oid import NameOID
+
+from services.gateway.doors.opening import Kind
+from services.gateway.doors.tls import BadCertificate, Certificate, TlsFiles
+from services.http2 import client as lean
+from support.doors import both_doors, listening, metadata
+from support.front import Front
+
+RULES = "/pit.v1.LobbyService/ListRules"
+
+
+def write_pair(files: TlsFiles, name: str = "one") -> bytes:
+    """A new certificate for 127.0.0.1, signed by itself; as text."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = dt.datetime.now(dt.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - dt.timedelta(hours=1))
+        .not_valid_after(now + dt.timedelta(hours=1))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
+        )
+        .sign(key, SHA256())
+    )
+    text = made.public_bytes(Encoding.PEM)
+    for path, content in (
+        (files.certificate, text),
+        (files.key, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())),
+    ):
+        new = path.with_suffix(".new")
+        new.write_bytes(content)
+        new.replace(path)
+    return text
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> TlsFiles:
+    files = TlsFiles(tmp_path / "certificate.pem", tmp_path / "key.pem")
+    write_pair(files)
+    return files
+
+
+async def ask(port: int, trusted: bytes, front: Front) -> bytes:
+    credentials = grpc.ssl_channel_credentials(trusted)
+    async with grpc.aio.secure_channel(f"127.0.0.1:{port}", credentials) as channel:
+        return bytes(await channel.unary_unary(RULES)(b"", metadata=metadata(front), timeout=20))
+
+
+@both_doors
+async def test_a_client_that_trusts_the_certificate_is_served(kind: Kind, files: TlsFiles) -> None:
+    async with Front() as front, listening(front, kind, Certificate(files)) as (_, port):
+        assert await ask(port, files.certificate.read_bytes(), front)
+        context = ssl.create_default_context(cadata=files.certificate.read_text())
+        connection = await lean.connect("127.0.0.1", port, tls=context)
+        assert await connection.unary(RULES, b"", metadata(front))
+        await connection.close()
+
+
+@both_doors
+async def test_a_client_that_trusts_another_is_not(
+    kind: Kind, files: TlsFiles, tmp_path: Path
+) -> None:
+    other = write_pair(TlsFiles(tmp_path / "other.pem", tmp_path / "other.key"), "other")
+    async with Front() as front, listening(front, kind, Certificate(files)) as (_, port):
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await ask(port, other, front)
+        assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+
+
+@both_doors
+async def test_a_renewed_certificate_is_shown_to_who_comes_next(
+    kind: Kind, files: TlsFiles
+) -> None:
+    async with Front() as front, listening(front, kind, Certificate(files)) as (_, port):
+        old = files.certificate.read_bytes()
+        assert await ask(port, old, front)
+        new = write_pair(files, "two")
+        assert await ask(port, new, front)
+        with pytest.raises(grpc.aio.AioRpcError):
+            await ask(port, old, front)
+
+
+def test_files_that_do_not_belong_together_leave_the_old_pair_in_force(files: TlsFiles) -> None:
+    certificate = Certificate(files)
+    before = certificate.texts()
+    files.key.write_text("half a key")
+    assert not certificate.changed()
+    assert certificate.texts() == before
+    write_pair(files, "two")
+    assert certificate.changed()
+    assert certificate.texts() != before
+
+
+@pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_text("no key")])
+def test_files_that_are_none_are_said_by_name(
+    files: TlsFiles, spoil: Callable[[Path], None]
+) -> None:
+    spoil(files.key)
+    with pytest.raises(BadCertificate, match=r"key\.pem"):
+        Certificate(files)
+
+
+def handshake(port: int, context: ssl.SSLContext) -> str | None:
+    """What both agreed to speak."""
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    with (
+        socket.create_connection(("127.0.0.1", port), 10) as plain,
+        context.wrap_socket(plain) as secured,
+    ):
+        secured.settimeout(10)
+        secured.recv(1)
+        return secured.selected_alpn_protocol()
+
+
+async def test_who_does_not_ask_for_http_2_is_not_served(files: TlsFiles) -> None:
+    async with Front() as front, listening(front, "h2", Certificate(files)) as (_, port):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.set_alpn_protocols(["h2"])
+        assert await asyncio.to_thread(handshake, port, context) == "h2"
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.set_alpn_protocols(["http/1.1"])
+        assert await asyncio.to_thread(handshake, port, context) is None
+
+
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
+@both_doors
+async def test_an_old_tls_is_not_spoken(kind: Kind, files: TlsFiles) -> None:
+    async with Front() as front, listening(front, kind, Certificate(files)) as (_, port):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+        with pytest.raises((ssl.SSLError, OSError)):
+            await asyncio.to_thread(handshake, port, context)
