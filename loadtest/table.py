@@ -67,6 +67,10 @@ class LoadTable:
         """When its first deal was intended."""
         self.bell_at = 0.0
         """When the bell that ends the round was intended."""
+        self.told = b""
+        """The last message that told a seat nothing of its own; others are sent the same."""
+        self.told_parts: tuple[bytes, int, list[table_pb2.Event]] = (b"", 0, [])
+        """Its epoch, its log time and its events, which follow each other."""
         self._snapshots: list[table_pb2.Snapshot | None] = [None] * seats
         self._base = 0
         """Sequence number of the first record."""

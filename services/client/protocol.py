@@ -201,15 +201,19 @@ class SeatProtocol:
     def follow(self, item: play_pb2.Item, epoch: bytes) -> table_pb2.Event | None:
         """Take an item if it is the next event and has nothing of our own: most are. Programs that
         play thousands of seats save the happening so; `None`: it was not taken, `take_item` it."""
-        view = self.view
-        if view is None or not self.attached or not item.public or item.HasField("own"):
+        if not item.public or item.HasField("own"):
             return None
         event = self._items.event(item.public)
-        if event.seq != view.seq + 1:
-            return None
+        return event if self.follow_event(event, epoch) else None
+
+    def follow_event(self, event: table_pb2.Event, epoch: bytes) -> bool:
+        """The same for one that another seat of the table was told in equal bytes."""
+        view = self.view
+        if view is None or not self.attached or event.seq != view.seq + 1:
+            return False
         self._epoch = epoch
         view.apply(event)
-        return event
+        return True
 
     def _event(self, item: play_pb2.Item, epoch: bytes) -> Iterator[Happening]:
         view = self.view
