@@ -40,6 +40,8 @@ def verdict(result: dict[str, Any]) -> Verdict:
         return Verdict("warn", "Not valid: the generator was late, so it measured itself")
     if gates:
         return Verdict("bad", f"Too slow: {', '.join(gates)}")
+    if regressed := result["run"]["compared"].get("regressed"):
+        return Verdict("bad", f"Slower than before: {', '.join(regressed)}")
     if result["run"]["interrupted"]:
         return Verdict("warn", "Interrupted before its end")
     if result["errors"]:
