@@ -44,14 +44,19 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[Sa
                 PIT_REPORT=str(exchange.report_path) if role == "bots" else "",
             )
 
+        seen: dict[str, list[Sample]] = {}
+
         def enough() -> bool:
+            """Trades, and no table that has just ended or begun: its figures would be under way."""
             if exchange.report().get("commands", 0) < 60:
                 return False
-            gateway, matcher = scraped(ports["gateway"]), scraped(ports["matcher"])
-            return total(gateway, "pit_trade_seconds_count") > 0 < total(matcher, "pit_tables")
+            seen.update((role, scraped(port)) for role, port in ports.items())
+            gateway, matcher = seen["gateway"], seen["matcher"]
+            steady = total(matcher, "pit_tables") == 2 and total(gateway, "pit_sessions") == 8
+            return steady and total(gateway, "pit_trade_seconds_count") > 0
 
         exchange.wait(enough)
-        yield {role: scraped(port) for role, port in ports.items()}
+        yield seen
 
 
 @pytest.mark.parametrize("role", MOVES)
