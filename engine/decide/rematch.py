@@ -3,7 +3,7 @@
 from engine import commands as c
 from engine.commands import NOBODY
 from engine.decide.gate import TABLE_FROZEN, Chance, Decision, Refusal
-from engine.decide.requests import NOT_SEATED, TABLE_CLOSED, accepted, known, refused
+from engine.decide.requests import NOT_SEATED, TABLE_CLOSED, accepted, hidden, known, refused
 from engine.decide.rounds import NOT_NOW, NOT_STARTED
 from engine.decide.seats import SEAT_FORFEITED, seat_of
 from engine.events import Event, RematchAgreed, RematchFailed, RematchVoted
@@ -14,7 +14,7 @@ from engine.table import Seat, Table
 
 def vote(table: Table, command: c.VoteRematch, now_ms: int, chance: Chance) -> Decision:
     """A yes or a no; the first yes begins the vote, the last one agrees the rematch."""
-    first = known(table, command)
+    first = known(table, command) or hidden(table, command)
     if first is not None:
         return first
     index = seat_of(table, command.person)

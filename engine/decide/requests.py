@@ -3,7 +3,7 @@
 from typing import Final
 
 from engine import commands as c
-from engine.commands import NOBODY
+from engine.commands import NOBODY, Visibility
 from engine.decide.gate import CONSUMES, TABLE_NOT_FOUND, Decision, Events, Refusal
 from engine.events import RequestAnswered
 from engine.limits import REASON_BYTES_MAX
@@ -50,6 +50,14 @@ def known(table: Table, command: c.RequestCommand) -> Decision | None:
     if first.content != command.content:
         return refused(table, command, REQUEST_REUSED)
     return again(first)
+
+
+def hidden(table: Table, command: c.RequestCommand) -> Decision | None:
+    """A private table does not exist for a person who neither sits there nor owns it."""
+    if table.visibility != Visibility.PRIVATE or not command.person:
+        return None
+    at_home = {table.owner, *(seat.person for seat in table.seats)}
+    return None if command.person in at_home else refused(table, command, TABLE_NOT_FOUND)
 
 
 def fits(words: str, least: int, most: int) -> bool:

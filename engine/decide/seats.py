@@ -13,6 +13,7 @@ from engine.decide.requests import (
     TABLE_CLOSED,
     accepted,
     again,
+    hidden,
     known,
     reason_refused,
     refused,
@@ -176,7 +177,7 @@ def _is_free(seat: Seat) -> bool:
 
 def leave(table: Table, command: c.Leave, now_ms: int, chance: Chance) -> Decision:
     """Leave for good. In mid-game a bot takes over, or the game may end."""
-    first = known(table, command)
+    first = known(table, command) or hidden(table, command)
     if first is not None:
         return first
     index = seat_of(table, command.person)
@@ -209,7 +210,7 @@ def _gone(table: Table, left: SeatLeft) -> Events:
 
 def remove(table: Table, command: c.RemoveSeat, now_ms: int, chance: Chance) -> Decision:
     """Somebody else is made to leave, and does not sit down here again."""
-    first = known(table, command)
+    first = known(table, command) or hidden(table, command)
     if first is not None:
         return first
     index = command.seat
@@ -267,7 +268,7 @@ def _seated_to_start(table: Table) -> int:
 
 def start(table: Table, command: c.Start, now_ms: int, chance: Chance) -> Decision:
     """The owner starts; seats still empty get bots, or fall away."""
-    first = known(table, command)
+    first = known(table, command) or hidden(table, command)
     if first is not None:
         return first
     if table.frozen_at_ms:
@@ -318,7 +319,7 @@ def _started(table: Table, now_ms: int) -> Events:
 
 def rotate_invite(table: Table, command: c.RotateInvite, now_ms: int, chance: Chance) -> Decision:
     """Earlier invite codes are worth nothing from here on; who sits keeps the seat."""
-    first = known(table, command)
+    first = known(table, command) or hidden(table, command)
     if first is not None:
         return first
     private = table.visibility == Visibility.PRIVATE

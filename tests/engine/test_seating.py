@@ -1,5 +1,7 @@
 """Opening, joining, starting; requests asked twice (rules.md "Table life", matrix B25-B32)."""
 
+from typing import Any
+
 import pytest
 
 from engine import commands as c
@@ -143,6 +145,36 @@ def test_a_private_table_is_not_found_without_its_code() -> None:
     assert playing.join("a", invite_hash=b"x" * 32) == Rejection.TABLE_NOT_FOUND
     assert kinds(playing.join("a", invite_hash=b"i" * 32)) == ["SeatTaken"]
     assert playing.join("a") == [], "who sits there knows it"
+
+
+STRANGERS: list[tuple[type[c.RequestCommand], dict[str, Any]]] = [
+    (c.Leave, {}),
+    (c.Start, {}),
+    (c.RotateInvite, {"invite_hash": b"j" * 32}),
+    (c.RemoveSeat, {"seat": 0, "reason": "", "operator": ""}),
+    (c.VoteRematch, {"yes": True, "next_table": "00" + "b" * 20}),
+]
+
+
+@pytest.mark.parametrize(("kind", "fields"), STRANGERS)
+def test_a_private_table_is_not_found_whatever_a_stranger_asks_of_it(
+    kind: type[c.RequestCommand], fields: dict[str, Any]
+) -> None:
+    """Threat 3: what is refused otherwise says that there is such a table."""
+    playing = opened(visibility=Visibility.PRIVATE, invite_hash=b"i" * 32)
+    playing.join("a", invite_hash=b"i" * 32)
+    assert playing.request(kind, "stranger", **fields) == Rejection.TABLE_NOT_FOUND
+    assert playing.request(kind, "a", **fields) != Rejection.TABLE_NOT_FOUND
+
+
+def test_who_has_left_a_private_table_is_answered_again() -> None:
+    """The repeat of a Leave whose answer was lost comes when nobody sits there any more."""
+    playing = opened(visibility=Visibility.PRIVATE, invite_hash=b"i" * 32)
+    playing.join("a", invite_hash=b"i" * 32)
+    command = c.Leave(b"l" * 16, 7, "a")
+    playing.give(command)
+    assert playing.give(command)[1].rejection == 0  # type: ignore[union-attr]
+    assert playing.request(c.Leave, "a") == Rejection.TABLE_NOT_FOUND
 
 
 def test_a_finished_table_takes_nobody() -> None:

@@ -271,6 +271,8 @@ def remembered_request(twin: Twin, command: RequestCommand) -> PastRequest | Non
             raise Refused(Rejection.REQUEST_REUSED)
     if isinstance(command, OpenTable):
         raise Refused(Rejection.TABLE_EXISTS)
+    if isinstance(command, Leave | RemoveSeat | RotateInvite | Start | VoteRematch):
+        seating.check_at_home(twin, command.person)
     return None
 
 

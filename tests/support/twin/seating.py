@@ -106,6 +106,14 @@ def check_invite(twin: Twin, command: Join) -> None:
         raise Refused(Rejection.TABLE_NOT_FOUND)
 
 
+def check_at_home(twin: Twin, person: str) -> None:
+    """The same to who asks for something else than a seat; operators go in and out."""
+    assert twin.opening is not None
+    private = twin.opening.visibility == Visibility.PRIVATE
+    if private and person not in ("", twin.owner) and seat_of(twin, person) is None:
+        raise Refused(Rejection.TABLE_NOT_FOUND)
+
+
 def seat_of(twin: Twin, person: str) -> int | None:
     for seat, chair in enumerate(twin.chairs):
         if chair.person == person:
