@@ -181,6 +181,7 @@ class Gateway:
         self.session_ended(watch, watch.end_reason)
 
     def _admit(self, caller: Caller) -> None:
+        self.orders.check(caller)  # again: a ban may have come while the request was on its way
         if self.draining:
             raise Refused(Refusal.DRAINING)
         if len(self._sessions) >= self._sessions_max:

@@ -12,10 +12,27 @@ from services.gateway.convert.commands import content_hash
 from services.gateway.errors import Refused
 from services.gateway.lobby.limits import NEWS_TABLES_MAX
 from services.gateway.lobby.news import TableWatch
+from services.gateway.operate.orders import Ban, Standing
 from services.gateway.session.limits import EXPIRY_GRACE_S, PUBLIC
 from services.gateway.session.roles import Caller
 from services.log.codec import pack_command
 from support.front import Front
+
+
+class Banned:
+    """The orders of an exchange with one banned person."""
+
+    def __init__(self, person: str, until_s: int) -> None:
+        self._ban = {person: Ban(until_s, "cheating")}
+
+    async def standing(self) -> Standing:
+        return Standing("", 1, {})
+
+    async def bans(self) -> dict[str, Ban]:
+        return self._ban
+
+    async def close(self) -> None:
+        """It holds nothing."""
 
 
 async def watch(front: Front, caller: Caller, **wanted: Any) -> TableWatch:
@@ -135,7 +152,10 @@ async def test_it_ends_with_its_token_unless_that_was_refreshed() -> None:
         seen = await watch(front, ada)
         await seen.next_news()
         front.gateway.tick()
-        front.world.sleep(10)
+        for _ in range(2):  # it was looked for once, and was not there yet
+            front.world.sleep(10)
+            front.gateway.tick()
+            await front.gateway.settle_expiries()
         front.gateway.tick()
         await front.store.raise_expiry(ada.sign_in, front.wall() + 900, 900)
         await front.gateway.settle_expiries()
@@ -149,6 +169,15 @@ async def test_it_ends_with_its_token_unless_that_was_refreshed() -> None:
         with pytest.raises(Refused, match="TOKEN_EXPIRED"):
             await waiting
         front.gateway.table_watch_ended(seen)
+
+
+async def test_who_was_banned_while_the_request_was_on_its_way_opens_no_stream() -> None:
+    async with Front() as front:
+        mal = front.person(0)
+        await front.gateway.obey(Banned(mal.person, int(front.wall()) + 60))
+        with pytest.raises(Refused, match="BANNED"):
+            await watch(front, mal)
+        assert await watch(front, front.person(1))
 
 
 async def test_it_ends_with_the_gateway_and_counts_as_a_stream(

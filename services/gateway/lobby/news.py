@@ -112,6 +112,7 @@ class TableWatch:
         if wall_s > self.caller.expires_s + EXPIRY_GRACE_S:
             self.end(Refused(Refusal.TOKEN_EXPIRED))
         elif wall_s > self.caller.expires_s and not self._expiry_asked:
+            # Again and again: the refresh may be given elsewhere at any moment of the grace.
             self._expiry_asked = True
             self._exchange.newer_expiry_wanted(self)
 
@@ -119,7 +120,7 @@ class TableWatch:
         """The newest expiry known of this sign-in."""
         if expires_s > self.caller.expires_s:
             self.caller = replace(self.caller, expires_s=expires_s)
-            self._expiry_asked = False
+        self._expiry_asked = False
 
     def drain(self) -> None:
         """It is ended when all are; there is nothing to take elsewhere."""
