@@ -5,7 +5,7 @@ process, and what one gateway lets through is small beside what the log takes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from ipaddress import IPv4Network, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
 from services.gateway.errors import Refusal, Refused
@@ -14,6 +14,7 @@ from services.gateway.session.rate import Bucket
 from services.gateway.session.roles import Caller
 
 Network = IPv4Network | IPv6Network
+Address = IPv4Address | IPv6Address
 
 SIGN_IN: Final = "sign-in"
 TABLE: Final = "table"
@@ -24,6 +25,8 @@ WRONG_INVITES_ADDRESS: Final = "wrong-invites-address"
 SCOPES: Final = (SIGN_IN, TABLE, ADDRESS, NEW_PEOPLE, WRONG_INVITES, WRONG_INVITES_ADDRESS)
 """What a refusal for its rate names: whose rate it was."""
 _BY_ADDRESS: Final = frozenset((ADDRESS, NEW_PEOPLE, WRONG_INVITES_ADDRESS))
+IPV6_PREFIX: Final = 64
+"""What one household or one server is given at least: whoever has one of its addresses has all."""
 
 _Claim = tuple[str, str, Rate]
 """Scope, key within it, rate."""
@@ -47,7 +50,7 @@ class Admission:
         self._allowed = tuple(allowed)
         self._limited = limited
         self._buckets: dict[tuple[str, str], Bucket] = {}
-        self._exempt: dict[str, bool] = {}
+        self._places: dict[str, str] = {}
         """By address: looked up once, until it is forgotten with its bucket."""
 
     def profile(self, caller: Caller) -> Profile:
@@ -70,8 +73,12 @@ class Admission:
         """A call let through by `command` turns out to be for `table`. Raises `Refused`."""
         self._take(((TABLE, table, self.profile(caller).table),))
 
+    def stranger(self, address: str) -> None:
+        """A call of somebody who has no access token, or none any more. Raises `Refused`."""
+        self._take(((ADDRESS, address, self._people.address),))
+
     def sign_in(self, address: str) -> None:
-        """A new person. Raises `Refused`."""
+        """A new person, or a person's new device. Raises `Refused`."""
         self._take(((NEW_PEOPLE, address, self._people.sign_ins),))
 
     def invite(self, caller: Caller) -> None:
@@ -101,7 +108,7 @@ class Admission:
         now_s = self._clock()
         for key in [key for key, bucket in self._buckets.items() if bucket.full(now_s)]:
             del self._buckets[key]
-        self._exempt.clear()
+        self._places.clear()
 
     # ---------------------------------------------------------------- buckets
 
@@ -122,11 +129,12 @@ class Admission:
 
     def _of(self, claims: Iterable[_Claim]) -> dict[str, Bucket]:
         """The buckets that bind, by scope."""
-        return {
-            scope: self._bucket(scope, key, rate)
-            for scope, key, rate in claims
-            if key and rate.per_s and not (scope in _BY_ADDRESS and self._is_exempt(key))
-        }
+        buckets = {}
+        for scope, key, rate in claims:
+            whose = self._place(key) if key and scope in _BY_ADDRESS else key
+            if whose and rate.per_s:
+                buckets[scope] = self._bucket(scope, whose, rate)
+        return buckets
 
     def _bucket(self, scope: str, key: str, rate: Rate) -> Bucket:
         bucket = self._buckets.get((scope, key))
@@ -134,10 +142,23 @@ class Admission:
             bucket = self._buckets[scope, key] = Bucket(rate, self._clock())
         return bucket
 
-    def _is_exempt(self, address: str) -> bool:
-        exempt = self._exempt.get(address)
-        if exempt is None:
-            exempt = self._exempt[address] = any(
-                ip_address(address) in network for network in self._allowed
-            )
-        return exempt
+    def _place(self, address: str) -> str:
+        """Whose rate an address counts for; empty where it has none."""
+        place = self._places.get(address)
+        if place is None:
+            host = _host(address)
+            exempt = any(host in network for network in self._allowed)
+            place = self._places[address] = "" if exempt else _network(host)
+        return place
+
+
+def _host(address: str) -> Address:
+    """An IPv4 address, too, where a socket for both kinds has wrapped it."""
+    host = ip_address(address)
+    return (isinstance(host, IPv6Address) and host.ipv4_mapped) or host
+
+
+def _network(host: Address) -> str:
+    if isinstance(host, IPv4Address):
+        return str(host)
+    return str(ip_network((int(host), IPV6_PREFIX), strict=False))

@@ -63,6 +63,29 @@ def test_one_address_is_limited_whatever_sign_ins_it_uses() -> None:
     assert gate.passes(person(1, "192.0.2.2"))
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("2001:db8:0:1::1", "2001:db8:0:1:ffff::2", True),
+        ("2001:db8:0:1::1", "2001:db8:0:2::1", False),
+        ("192.0.2.1", "::ffff:192.0.2.1", True),
+        ("fe80::1%eth0", "fe80::2%eth0", True),
+    ],
+)
+def test_addresses_that_one_party_has_share_a_rate(one: str, other: str, same: bool) -> None:
+    gate = Gate()
+    for _ in range(PUBLIC.address.burst):
+        gate.admission.stranger(one)
+    assert gate.passes(person(1, other)) is not same
+
+
+def test_an_allowed_network_holds_however_the_address_is_written() -> None:
+    gate = Gate(PUBLIC, (ip_network("192.0.2.0/24"),))
+    assert gate.passed_of(1, person(1, "::ffff:192.0.2.1")) == 1
+    for _ in range(2 * PUBLIC.address.burst):
+        gate.admission.stranger("::ffff:192.0.2.1")
+
+
 def test_what_one_limit_refuses_costs_nothing_of_the_others() -> None:
     gate = Gate()
     assert gate.passed_of(100, person(1), "table") == PUBLIC.commands.burst

@@ -148,6 +148,22 @@ async def test_a_repeated_sign_in_costs_its_address_nothing() -> None:
         await guest(identity, "192.0.2.7", request_id=b"r" * 16)
 
 
+async def test_calls_without_a_token_come_at_their_addresses_rate() -> None:
+    identity = service(Store())
+    request = identity_pb2.RefreshRequest(refresh_token="x" * 43)
+    for _ in range(PUBLIC.address.burst):
+        with pytest.raises(Refused, match="INVALID_REFRESH_TOKEN"):
+            await identity.refresh(request, "192.0.2.7")
+    for address, reason in (
+        ("192.0.2.7", "RATE_LIMITED"),
+        ("192.0.2.8", "INVALID_REFRESH_TOKEN"),
+    ):
+        with pytest.raises(Refused, match=reason):
+            await identity.refresh(request, address)
+    with pytest.raises(Refused, match="RATE_LIMITED"):
+        await guest(identity, "192.0.2.7")
+
+
 async def test_what_was_asked_for_again_is_used_once_all_the_same() -> None:
     store = Store()
     identity = service(store)

@@ -469,6 +469,14 @@ def test_b60_a_burst_of_calls(given: Given) -> None:
     assert all(each.retry_after_ms > 0 for each in refused)
 
 
+def test_b60_opening_streams_costs_as_much(given: Given) -> None:
+    person = given.outside.person("Hasty")
+    answers = [repr(person.try_to("LobbyService/WatchBotSeats", b"")) for _ in range(40)]
+    limited = answers.count("RESOURCE_EXHAUSTED RATE_LIMITED")
+    assert 5 <= limited <= 20
+    assert limited + answers.count("PERMISSION_DENIED ROLE_NOT_ALLOWED") == 40
+
+
 # -------------------------------------------------------------------- streams
 
 

@@ -113,3 +113,15 @@ async def test_guesses_from_one_address_soon_have_to_wait() -> None:
             await redeem(front, code, address="192.0.2.1")
         assert refused.value.retry_after_ms > 0
         assert await redeem(front, code, address="192.0.2.2")
+
+
+async def test_codes_are_no_way_to_ever_new_sign_ins() -> None:
+    async with Front(people=PUBLIC) as front:
+        [one] = await front.seated(await front.table(front.person(0)), 0)
+        for _ in range(PUBLIC.sign_ins.burst):
+            front.gateway.admission.sign_in("192.0.2.1")
+        code = await code_of(front, one.caller, one.protocol.table)
+        with pytest.raises(Refused, match="RATE_LIMITED") as refused:
+            await redeem(front, code, b"r" * 16, address="192.0.2.1")
+        assert refused.value.parameters["scope"] == "new-people"
+        assert await redeem(front, code, b"r" * 16, address="192.0.2.2"), "the code is not lost"

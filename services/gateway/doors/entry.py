@@ -11,7 +11,7 @@ from engine.value import value
 from services.gateway.doors.served import OpenStream
 from services.gateway.errors import Refusal, Refused
 from services.gateway.gateway import Gateway
-from services.gateway.methods import Method, Open, Unary
+from services.gateway.methods import Method, Open, Stream, Unary
 from services.gateway.session.port import Tokens
 from services.gateway.session.roles import Caller
 
@@ -47,8 +47,8 @@ def admit(gateway: Gateway, method: Method | OpenStream, head: Head) -> Caller |
     if isinstance(method, Open | OpenStream):
         return None
     caller = replace(_caller(head.authorization, gateway.tokens), address=head.address)
-    if isinstance(method, Unary):
-        gateway.spend(caller)
+    if isinstance(method, Unary | Stream):
+        gateway.spend(caller)  # Play and Watch pay for each table they ask for
     return caller
 
 

@@ -54,6 +54,7 @@ class IdentityService:
     async def sign_in_guest(
         self, request: identity_pb2.SignInGuestRequest, address: str
     ) -> identity_pb2.SignInGuestResponse:
+        self._admission.stranger(address)
         name = checked_name(request.display_name, "display_name")
         if len(request.request_id) not in (0, REQUEST_ID_BYTES):
             raise Refused.field("request_id", f"empty, or {REQUEST_ID_BYTES} bytes")
@@ -83,6 +84,7 @@ class IdentityService:
     async def refresh(
         self, request: identity_pb2.RefreshRequest, address: str
     ) -> identity_pb2.RefreshResponse:
+        self._admission.stranger(address)
         token = request.refresh_token
         content = None
         if 1 <= len(token) <= REFRESH_CHARACTERS_MAX:

@@ -63,6 +63,7 @@ class TransferCodes:
             raise Refused.field("code", f"{CODE_CHARACTERS} letters and digits, as it was shown")
         if len(request.request_id) != REQUEST_ID_BYTES:
             raise Refused.field("request_id", f"{REQUEST_ID_BYTES} bytes")
+        self._admission.stranger(address)
         nobody = Caller("", "", Role.PLAYER, 0.0, address)
         self._admission.invite(nobody)
         try:
@@ -70,6 +71,7 @@ class TransferCodes:
         except Refused:
             self._admission.wrong_invite(nobody)
             raise
+        self._admission.sign_in(address)  # or codes would be a way to ever new sign-ins
         signed_in = await self._identity.sign_in(person, sign_in, request.request_id)
         return lobby_pb2.RedeemTransferCodeResponse(
             table=table_name(table),
