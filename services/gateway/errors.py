@@ -4,16 +4,20 @@ A `Rejection` is the table's answer, a `Refusal` the gateway's own. Both become 
 that ends a call, or a `Rejected` item in a stream that goes on.
 """
 
+import secrets
 from collections.abc import Mapping
 from enum import IntEnum, StrEnum
 from typing import Final
 
+import structlog
 from google.protobuf.any_pb2 import Any
 from google.rpc import error_details_pb2, status_pb2
 from pit.v1 import play_pb2
 
 from engine.rejections import CONSUMES_FROM, PARAMETERS, Rejection
 from engine.value import value
+
+log = structlog.get_logger()
 
 DOMAIN: Final = "pit.v1"
 
@@ -292,6 +296,13 @@ class Refused(Exception):
             message=self.message,
             retry_after_ms=self.retry_after_ms,
         )
+
+
+def unexpected(error: Exception) -> Refused:
+    """No exception text ever reaches a client: what nobody expected becomes a reference."""
+    reference = secrets.token_hex(4)
+    log.error("unexpected", ref=reference, exc_info=error)
+    return Refused(Refusal.INTERNAL, ref=reference)
 
 
 def markdown_table() -> str:

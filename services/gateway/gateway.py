@@ -17,7 +17,7 @@ from services.gateway.admission import Admission, Network
 from services.gateway.appender import ALIVE_EVERY_S
 from services.gateway.bot_seats import BotSeats
 from services.gateway.directory import Directory
-from services.gateway.errors import Refusal, Refused
+from services.gateway.errors import Refusal, Refused, unexpected
 from services.gateway.feed import TableFeed
 from services.gateway.hub import GIVEN_UP_S, Hub
 from services.gateway.identity.limits import REFRESH_S, name_life_s
@@ -222,9 +222,18 @@ class Gateway:
         """End of a turn of the loop: each session sends what has collected, in one message."""
         sessions, self._touched = self._touched, []
         turn = Turn(int(self.wall_s() * 1_000_000), self.now_s())
-        items = [sent for session in sessions if (sent := session.flush(turn))]
+        items: list[int] = []
+        broken: list[tuple[Flushed, Exception]] = []
+        for session in sessions:
+            try:
+                if sent := session.flush(turn):
+                    items.append(sent)
+            except Exception as error:  # ours, and no reason to say nothing to the others
+                broken.append((session, error))
         read_s, self._read_s = self._read_s, 0.0
         self.observer.flushed(items, self.now_s(), read_s)
+        for session, why in broken:
+            session.end(unexpected(why))
 
     def _limited(self, scope: str) -> None:
         self.observer.limited(scope)

@@ -429,6 +429,25 @@ async def test_a_damaged_record_stops_its_table_and_no_other() -> None:
         assert not other[0].door.ended
 
 
+async def test_a_stream_that_cannot_be_sent_to_ends_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with Front() as front:
+        one, two, three, *_ = await front.playing()
+
+        def broken(message: bytes) -> None:
+            raise RuntimeError("secret")
+
+        monkeypatch.setattr(one.door, "send", broken)
+        two.submit(offer(two, 1))
+        await front.settle()
+        assert one.door.end_reason == "INTERNAL"
+        assert one.door.refused is not None
+        assert "secret" not in one.door.refused.message
+        assert two.items()[0].own.number == 3
+        told = [play_pb2.PublicItem.FromString(item.public).event for item in three.items()]
+        kinds = [event.WhichOneof("kind") for event in told]
+        assert kinds == ["offer_opened", "seat_away"], "who comes after the broken one is told, too"
+
+
 async def test_an_event_that_cannot_be_told_stops_its_table_and_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

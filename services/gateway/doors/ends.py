@@ -1,15 +1,10 @@
 """In what words a call ends: a code, a message for people, details for programs."""
 
-import secrets
 from typing import Final
 
-import structlog
-
 from engine.value import value
-from services.gateway.errors import Code, Refusal, Refused
+from services.gateway.errors import Code, Refusal, Refused, unexpected
 from services.log.port import LogError, StoreFull
-
-log = structlog.get_logger()
 
 DETAILS: Final = "grpc-status-details-bin"
 """The trailer that carries `google.rpc.Status`."""
@@ -37,7 +32,7 @@ def end_of_refused(refused: Refused) -> End:
 
 
 def end_of(error: Exception) -> End:
-    """No exception text ever reaches a client: what was not expected becomes a reference."""
+    """Of whatever was raised; what nobody expected gets a reference and no more."""
     if isinstance(error, Refused):
         return end_of_refused(error)
     if isinstance(error, LogError):
@@ -45,6 +40,4 @@ def end_of(error: Exception) -> End:
         return end_of_refused(Refused(Refusal.STORE_FULL if full else Refusal.TABLE_UNAVAILABLE))
     if isinstance(error, UnknownService):
         return End(int(Code.NOT_FOUND), "unknown service")
-    reference = secrets.token_hex(4)
-    log.error("unexpected", ref=reference, exc_info=error)
-    return end_of_refused(Refused(Refusal.INTERNAL, ref=reference))
+    return end_of_refused(unexpected(error))

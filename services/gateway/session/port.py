@@ -172,6 +172,9 @@ class Flushed(Protocol):
     def flush(self, turn: Turn) -> int:
         """Send what waits; how many items that was."""
 
+    def end(self, refused: Refused | None) -> None:
+        """End the stream, with a status unless it ends in order."""
+
 
 class Expiring(Protocol):
     caller: Caller
