@@ -12,6 +12,7 @@ from pit.v1 import lobby_pb2, play_pb2
 
 from services.gateway import wire
 from services.gateway.doors.h2 import ending
+from services.gateway.doors.health import WATCHERS_PER_ADDRESS_MAX
 from services.gateway.doors.opening import Kind
 from services.gateway.errors import Refusal as Why
 from services.gateway.errors import Refused
@@ -137,7 +138,9 @@ async def test_health_is_watched_until_it_changes(kind: Kind) -> None:
         assert (await gone.read()).status == states.SERVICE_UNKNOWN
         await door.not_serving()
         assert (await here.read()).status == states.NOT_SERVING
-        for call in (here, gone):
+        calls = [watch(health_pb2.HealthCheckRequest()) for _ in range(WATCHERS_PER_ADDRESS_MAX)]
+        assert await end_of(calls[-1]) is grpc.StatusCode.RESOURCE_EXHAUSTED
+        for call in (here, gone, *calls):
             call.cancel()
 
 

@@ -23,6 +23,7 @@ from cryptography.x509.oid import NameOID
 from services.gateway.doors.opening import Kind
 from services.gateway.doors.tls import BadCertificate, Certificate, TlsFiles
 from services.http2 import client as lean
+from services.http2.limits import SERVER
 from support.doors import both_doors, listening, metadata
 from support.front import Front
 
@@ -146,6 +147,17 @@ async def test_who_does_not_ask_for_http_2_is_not_served(files: TlsFiles) -> Non
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.set_alpn_protocols(["http/1.1"])
         assert await asyncio.to_thread(handshake, port, context) is None
+
+
+@pytest.mark.all
+@both_doors
+async def test_a_handshake_that_is_not_finished_is_given_up(kind: Kind, files: TlsFiles) -> None:
+    async with Front() as front, listening(front, kind, Certificate(files)) as (_, port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"\x16\x03\x01\x00")  # the first bytes of a hello
+        async with asyncio.timeout(SERVER.handshake_s + 5):
+            assert await reader.read() == b""
+        writer.close()
 
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion")

@@ -11,8 +11,8 @@ from services.gateway.doors.served import OpenStream
 from services.gateway.errors import Refusal, Refused
 from services.gateway.methods import Open
 
-WATCHERS_MAX: Final = 100
-"""Anybody may ask for it without a token; a load balancer watches once."""
+WATCHERS_PER_ADDRESS_MAX: Final = 20
+"""Anybody may watch without a token; a load balancer does so once for each service."""
 
 
 class Health:
@@ -21,7 +21,8 @@ class Health:
     def __init__(self, services: Iterable[str]) -> None:
         self._services = frozenset(("", *services))
         self._serving = True
-        self._watchers: set[asyncio.Event] = set()
+        self._watchers: dict[asyncio.Event, str] = {}
+        """What wakes each, and from which address it came."""
 
     def methods(self) -> dict[str, Open | OpenStream]:
         """By path."""
@@ -48,13 +49,13 @@ class Health:
         return self._status
 
     async def _watch(
-        self, request: HealthCheckRequest
+        self, request: HealthCheckRequest, address: str
     ) -> AsyncGenerator[HealthCheckResponse, None]:
         """The state now, and again when it changes. Never ends of itself."""
-        if len(self._watchers) >= WATCHERS_MAX:
-            raise Refused(Refusal.TOO_MANY_STREAMS, max=WATCHERS_MAX)
+        if list(self._watchers.values()).count(address) >= WATCHERS_PER_ADDRESS_MAX:
+            raise Refused(Refusal.TOO_MANY_STREAMS, max=WATCHERS_PER_ADDRESS_MAX)
         changed = asyncio.Event()
-        self._watchers.add(changed)
+        self._watchers[changed] = address
         try:
             if request.service not in self._services:
                 yield HealthCheckResponse(status=HealthCheckResponse.SERVICE_UNKNOWN)
@@ -65,4 +66,4 @@ class Health:
             yield self._status
             await asyncio.Event().wait()
         finally:
-            self._watchers.discard(changed)
+            del self._watchers[changed]

@@ -15,7 +15,8 @@ class OpenStream:
     """One request, responses as they come, for who has no token."""
 
     request: type[Message]
-    answers: Callable[[Any], AsyncGenerator[Message, None]]
+    answers: Callable[[Any, str], AsyncGenerator[Message, None]]
+    """Is given the caller's network address, empty where that is not known."""
 
 
 @value

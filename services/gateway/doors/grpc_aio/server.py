@@ -117,7 +117,7 @@ class GrpcDoor:
                     return (await method.answer(request, head.address)).SerializeToString()
                 case OpenStream():
                     request = await read_one(context, method.request)
-                    await self._write_all(context, method.answers(request))
+                    await self._write_all(context, method.answers(request, head.address))
             if caller is not None:
                 return await self._act_for(caller, method, context)
             return None

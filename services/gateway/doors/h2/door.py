@@ -76,7 +76,10 @@ class H2Door:
                     ending, method.request, lambda request: answer(request, address)
                 )
             case OpenStream():
-                return StreamedCall(ending, method.request, method.answers, slow_reader)
+                watch = method.answers
+                return StreamedCall(
+                    ending, method.request, lambda request: watch(request, address), slow_reader
+                )
         assert caller is not None
         match method:
             case Unary():
