@@ -133,17 +133,16 @@ class _Replay:
         self._numbers[generation] = note.number
 
     def _answers_point_elsewhere(self, record: Record) -> Iterator[Finding]:
-        """An accepted command's answer names the first event it caused, the next one here."""
+        """An accepted command's answer names the first event it caused, the next one here; that of
+        a request which found everything done already names the newest, like a refusal."""
         seq = self.ledger.seq
         for item in record.items:
             if not isinstance(item, Note):
                 seq += 1
-            elif (
-                isinstance(item, Answered | RequestAnswered)
-                and item.kept
-                and item.seq != seq + (item.rejection == 0)
-            ):
-                yield self._finding("order", f"an answer names event {item.seq} at {seq + 1}")
+            elif isinstance(item, Answered | RequestAnswered) and item.kept:
+                caused = isinstance(item, Answered) or item.seq != seq
+                if item.seq != seq + (caused and not item.rejection):
+                    yield self._finding("order", f"an answer names event {item.seq} at {seq + 1}")
 
     def _finding(self, kind: str, text: str) -> Finding:
         return Finding(kind, self.ledger.seq, text)

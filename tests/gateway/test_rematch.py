@@ -81,7 +81,7 @@ async def test_the_vote_is_in_records_that_hold() -> None:
         seats = await over(front)
         await vote(front, seats[0])
         await vote(front, seats[1], yes=False)
-        for each in seats:
+        for each in (*seats, *seats):  # the second time everything is done already
             given = await vote(front, each)
         for name in (seats[0].protocol.table, given.table.name):
             verdict = audit(await front.gateway.games.game(name.partition("/")[2]))
@@ -179,6 +179,23 @@ async def test_a_rematch_whose_people_have_left_is_open_to_who_comes_late() -> N
         late = await vote(front, seats[2])
         assert (late.seat, late.table.owner) == (2, f"people/{seats[2].caller.person}")
         assert [seat.seat for seat in late.table.taken] == [2]
+
+
+async def test_who_has_left_the_new_table_is_given_no_seat_there_that_is_not_taken() -> None:
+    async with Front() as front:
+        seats = await over(front)
+        for each in seats:
+            agreed = await vote(front, each)
+        new, lobby = agreed.table.name, front.gateway.lobby
+        leaving = lobby_pb2.LeaveTableRequest(table=new)
+        await front.answer(lobby.leave_table(seats[3].caller, leaving))
+        again = await vote(front, seats[3])
+        assert [seat.seat for seat in again.table.taken] == [0, 1, 2, 3]
+        await front.answer(lobby.leave_table(seats[3].caller, leaving))
+        taking = lobby_pb2.JoinTableRequest(table=new, seat=3)
+        await front.answer(lobby.join_table(front.person(7), taking))
+        with pytest.raises(Refused, match="TABLE_FULL"):
+            await vote(front, seats[3])
 
 
 async def interrupted(*_: object) -> None:

@@ -13,7 +13,7 @@ from services.gateway.identity.tokens import invite_digest
 from services.gateway.lobby.checks import derived_id, request_id
 from services.gateway.lobby.seats import Seats
 from services.gateway.resource_names import parse_table, table_id
-from services.gateway.session.roles import Caller, SeatClaim
+from services.gateway.session.roles import Caller
 from services.log.codec import LobbyLine
 
 
@@ -35,7 +35,7 @@ class Rematches(Seats):
         if line is None or not line.rematch_table or not request.yes:
             return lobby_pb2.RematchResponse()
         await self._open_again(line, caller)
-        seat, token = await self._seat_again(caller, line, seat)
+        seat, token = await self._seat_again(caller, line, seat, request_bytes)
         return lobby_pb2.RematchResponse(
             table=await self._table(line.rematch_table), seat=seat, seat_token=token
         )
@@ -60,14 +60,14 @@ class Rematches(Seats):
         )
         await self._ask(line.rematch_table, command)
 
-    async def _seat_again(self, caller: Caller, line: LobbyLine, seat: int) -> tuple[int, str]:
-        """Who was not there to be asked takes the old seat, as long as it is free."""
+    async def _seat_again(
+        self, caller: Caller, line: LobbyLine, seat: int, request_bytes: bytes
+    ) -> tuple[int, str]:
+        """Who said yes sits there already. Who was not asked, or has left since, takes the old
+        seat, as long as it is free."""
         table = line.rematch_table
-        if caller.person in line.rematch:
-            seat = line.rematch.index(caller.person)
-            return seat, self._tokens.seat(SeatClaim(caller.person, table, seat, bot=False))
-        joining_id = derived_id(b"rematch " + caller.person.encode() + table.encode())
-        return await self._join(caller, table, joining_id, seat, self._invite_hash(line))
+        here = derived_id(request_bytes + table.encode())
+        return await self._join(caller, table, here, seat, self._invite_hash(line))
 
     def _invite_hash(self, line: LobbyLine) -> bytes:
         """Of the new table's first code. Its owner makes one that can be told."""
