@@ -52,13 +52,16 @@ class TableFeed:
         self._attaching: dict[bytes, Viewer] = {}
         self._given_up: set[bytes] = set()
         """Streams that ended while they asked for a seat: what they are given is taken back."""
+        self._given_up_before: set[bytes] = set()
+        """The same, from before the last `forget_given_up`."""
         self._asked: dict[bytes | Act, list[asyncio.Future[Any]]] = {}
         """Who waits for the answer to a request id or an act: a call, and its repeats."""
         self._answered: list[Viewer] = []
 
     @property
     def idle(self) -> bool:
-        return not (self._viewers or self._attaching or self._asked or self._given_up)
+        given_up = self._given_up or self._given_up_before
+        return not (self._viewers or self._attaching or self._asked or given_up)
 
     @property
     def viewers(self) -> tuple[Viewer, ...]:
@@ -227,7 +230,7 @@ class TableFeed:
         if viewer is None and holder is not None and holder.stream == note.stream:
             viewer = holder
         if viewer is None:
-            self._given_up.discard(note.stream)
+            self._answered_late(note.stream)
             self._detach(self.table, note.seat, note.attach)
         else:
             viewer.attached(note)
@@ -238,7 +241,7 @@ class TableFeed:
         self.head_seq = note.shown.seq
         if note.gateway != self._gateway:
             return
-        self._given_up.discard(note.stream)
+        self._answered_late(note.stream)
         viewer = self._attaching.pop(note.stream, None)
         if viewer is not None:
             viewer.attached(
@@ -259,7 +262,7 @@ class TableFeed:
 
     def _on_attach_refused(self, note: events.AttachRefused | events.WatchRefused) -> None:
         if note.gateway == self._gateway:
-            self._given_up.discard(note.stream)
+            self._answered_late(note.stream)
             viewer = self._attaching.pop(note.stream, None)
             if viewer is not None:
                 viewer.attach_refused(note.rejection)
@@ -274,8 +277,13 @@ class TableFeed:
         """Of no concern to those who follow."""
 
     def forget_given_up(self) -> None:
-        """Whatever they asked for has been answered by now, or never will be."""
-        self._given_up.clear()
+        """What was asked for before the last time has been answered by now, or never will be."""
+        self._given_up_before, self._given_up = self._given_up, set()
+
+    def _answered_late(self, stream: bytes) -> None:
+        """A stream that was given up has been answered after all."""
+        self._given_up.discard(stream)
+        self._given_up_before.discard(stream)
 
     # -------------------------------------------------------------- trouble
 

@@ -38,7 +38,7 @@ REQUEST_TIMEOUT_S: Final = 2.0
 """How long a unary method waits for its table."""
 DETACH_RETRY_S: Final = 0.5
 GIVEN_UP_S: Final = 30.0
-"""Long after an Attach that was in the log is answered, whatever became of the shard's owner."""
+"""An Attach that is in the log is answered long before, whatever became of the shard's owner."""
 READ_BLOCK_MS: Final = 1_000
 OPENING: Final = frozenset({OpenTable, OpenSeated, VoteRematch})
 """Commands that open a table, or lead to one."""

@@ -359,12 +359,15 @@ async def test_a_late_attachment_of_a_stream_that_is_gone_is_taken_back() -> Non
         assert kinds[-1] == "seat_away"
 
 
-async def test_a_stream_that_ends_while_it_attaches_leaves_nobody_connected() -> None:
+@pytest.mark.parametrize("late", [False, True])
+async def test_a_stream_that_ends_while_it_attaches_leaves_nobody_connected(late: bool) -> None:
     async with Front() as front:
         one = await front.join(front.person(0), await front.table(front.person(0)))
         one.connect()
         assert one.session is not None
         one.session.closed()
+        if late:  # and just then it is time to forget those who were given up long ago
+            front.gateway.hub.forget_given_up()
         await front.settle(6)
         [two] = await front.seated(one.protocol.table, 1)
         assert not snapshot_of(two).seats[0].connected
