@@ -15,12 +15,16 @@ KNOWN_MAX: Final = 100_000
 NAME_CHARACTERS_MAX: Final = 64
 _FORBIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 """Control, formatting (bidirectional marks among them), private, unassigned, line breaks."""
+_BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and a symbol that are drawn as nothing: fillers of Hangul, the empty Braille cell."""
+_SEEN: Final = frozenset("LNPS")
+"""First letters of categories: what is seen by itself, unlike marks and spaces."""
 
 
 def checked_name(name: str, field: str) -> str:
     """1 to 64 visible characters. Raises `Refused`."""
-    visible = name.strip()
-    if not 1 <= len(visible) <= NAME_CHARACTERS_MAX or visible != name or _hidden(name):
+    seen = any(unicodedata.category(character)[0] in _SEEN for character in name)
+    if not seen or len(name) > NAME_CHARACTERS_MAX or name.strip() != name or hidden(name):
         raise Refused.field(field, f"1 to {NAME_CHARACTERS_MAX} visible characters")
     return name
 
@@ -28,13 +32,17 @@ def checked_name(name: str, field: str) -> str:
 def checked_reason(reason: str, field: str, least: int) -> str:
     """Words shown to players, `least` to 240 bytes of them. Raises `Refused`."""
     most = REASON_BYTES_MAX
-    if not least <= len(reason.encode()) <= most or _hidden(reason):
+    if not least <= len(reason.encode()) <= most or hidden(reason):
         raise Refused.field(field, f"{least} to {most} bytes of visible characters")
     return reason
 
 
-def _hidden(text: str) -> bool:
-    return any(unicodedata.category(character) in _FORBIDDEN_CATEGORIES for character in text)
+def hidden(text: str) -> bool:
+    """Whether it has characters that are not seen, or that move others about."""
+    return any(
+        character in _BLANK or unicodedata.category(character) in _FORBIDDEN_CATEGORIES
+        for character in text
+    )
 
 
 class NameBook(Mapping[str, str]):
@@ -78,8 +86,8 @@ class NameBook(Mapping[str, str]):
             self._keep(person, found.get(person, ""))
 
     async def give(self, person: str, name: str) -> None:
-        await self._store.keep_name(person, name, self._life_s)
-        self._keep(person, name)
+        """The first name of a new person. A repeat leaves what an operator has made of it."""
+        self._keep(person, await self._store.keep_name(person, name, self._life_s))
 
     async def prolong(self, person: str) -> None:
         """The person is here: the name begins its life anew."""

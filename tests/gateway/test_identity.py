@@ -14,6 +14,7 @@ from services.gateway.identity.tokens import SignedTokens, parse_keys
 from services.gateway.names import NameBook
 from services.gateway.operate.orders import Orders
 from services.gateway.session.limits import PUBLIC
+from services.log import keys
 from services.log.port import Unavailable
 from support.front import Front
 
@@ -42,10 +43,11 @@ class Store(MemoryPeopleStore):
             raise Unavailable("the reply was lost")
 
 
-def service(store: Store) -> IdentityService:
+def service(store: Store, names: NameBook | None = None) -> IdentityService:
     tokens = SignedTokens(parse_keys("k1:" + "ab" * 32))
     admission = Admission(PUBLIC, lambda: store.now_s)
-    return IdentityService(tokens, store, NameBook(store, NAME_LIFE_S), admission, Orders())
+    names = NameBook(store, NAME_LIFE_S) if names is None else names
+    return IdentityService(tokens, store, names, admission, Orders())
 
 
 async def guest(
@@ -139,6 +141,17 @@ async def test_a_sign_in_asked_for_again_finds_the_same_person() -> None:
     assert len(people) == len(tokens) == 6
     with pytest.raises(Refused, match="INVALID_FIELD"):
         await guest(identity, request_id=b"short")
+
+
+async def test_a_repeated_sign_in_does_not_bring_a_changed_name_back() -> None:
+    store = Store()
+    names = NameBook(store, NAME_LIFE_S)
+    identity = service(store, names)
+    rude = (await guest(identity, request_id=b"r" * 16, name="Rude")).person.partition("/")[2]
+    await store.note(keys.person_name(rude), "Player 7", 60)
+    await guest(identity, request_id=b"r" * 16, name="Rude")
+    assert await store.names([rude]) == {rude: "Player 7"}
+    assert names[rude] == "Player 7"
 
 
 async def test_a_repeated_sign_in_costs_its_address_nothing() -> None:

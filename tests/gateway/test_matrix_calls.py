@@ -101,6 +101,9 @@ CREATE, JOIN = "LobbyService/CreateTable", "LobbyService/JoinTable"
 NAME, SEATS = "CreateTableRequest.display_name", "CreateTableRequest.seats"
 TABLE = "JoinTableRequest.table"
 
+UNSEEN = ("\u3164", "A\u2800", "\ufe0f", "\u0301\u0301")
+"""A filler, an empty cell, marks with nothing to stand on."""
+
 ROWS = [
     *(
         Row("B25", SEATS, CREATE, create(seats=seats), ILL, "SEATS_RANGE")
@@ -110,7 +113,7 @@ ROWS = [
     Row("B25", SEATS, CREATE, create(preset="deluxe", seats=9), ILL, "SEATS_RANGE"),
     *(
         Row("B26", NAME, CREATE, create(display_name=name), ILL, "INVALID_FIELD")
-        for name in ("", "x" * 65, "a\nb", "a\0b", "a\u202eb", " a", "\u2066a")
+        for name in ("", "x" * 65, "a\nb", "a\0b", "a\u202eb", " a", "\u2066a", *UNSEEN)
     ),
     Row("B26", "CreateTableRequest.preset", CREATE, create(preset="poker"), ILL, "INVALID_FIELD"),
     Row("B26", "CreateTableRequest.request_id", CREATE, create(request_id=b"x"), ILL, "INVALID_FIELD"),

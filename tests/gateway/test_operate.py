@@ -105,6 +105,13 @@ async def test_words_for_one_table_for_all_and_a_table_closed(system: Operated) 
         unknown = "tables/00" + "a" * 20
         with refused(StatusCode.NOT_FOUND, "TABLE_NOT_FOUND"):
             await operator.announce("Hello", [unknown])
+        for key, parameters, field in (
+            ("clear\x1b[2J", {}, "announcement.key"),
+            ("round", {"number": "2\n"}, "announcement.parameters"),
+            ("round", {"\u202enumber": "2"}, "announcement.parameters"),
+        ):
+            with wrong(field):
+                await operator.announce("Hello", [table], key, parameters)
         await operator.close_table(table, "the hall closes")
         ended = (await event(seats[0], "game_ended")).game_ended
         assert ended.end == table_pb2.GAME_END_CLOSED

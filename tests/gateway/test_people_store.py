@@ -22,9 +22,9 @@ async def store(request: pytest.FixtureRequest) -> AsyncIterator[PeopleStore]:
 
 
 async def test_names(store: PeopleStore) -> None:
-    await store.keep_name("pa", "Ann", 60)
+    assert await store.keep_name("pa", "Änne", 60) == "Änne"
+    assert await store.keep_name("pa", "Ann", 60) == "Änne"
     await store.keep_name("pb", "Ben", 60)
-    await store.keep_name("pa", "Änne", 60)
     await store.prolong_name("pb", 0)
     await store.prolong_name("pc", 60)
     assert await store.names(["pa", "pb", "pc"]) == {"pa": "Änne"}

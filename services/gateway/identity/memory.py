@@ -15,13 +15,13 @@ class MemoryPeopleStore:
         self._tables: dict[str, dict[str, int]] = {}
         self._claims: dict[tuple[str, int], float] = {}
 
-    async def keep_name(self, person: str, name: str, for_s: int) -> None:
-        await self.note(keys.person_name(person), name, for_s)
+    async def keep_name(self, person: str, name: str, for_s: int) -> str:
+        return await self.note_first(keys.person_name(person), name, for_s)
 
     async def prolong_name(self, person: str, for_s: int) -> None:
         name = await self.noted(keys.person_name(person))
         if name is not None:
-            await self.keep_name(person, name, for_s)
+            await self.note(keys.person_name(person), name, for_s)
 
     async def names(self, persons: Sequence[str]) -> dict[str, str]:
         found = {person: await self.noted(keys.person_name(person)) for person in persons}

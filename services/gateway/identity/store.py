@@ -12,7 +12,8 @@ from services.log.port import LogError
 
 
 class PeopleStore(Protocol):
-    async def keep_name(self, person: str, name: str, for_s: int) -> None: ...
+    async def keep_name(self, person: str, name: str, for_s: int) -> str:
+        """Unless the person has one; the name the person has then."""
 
     async def prolong_name(self, person: str, for_s: int) -> None:
         """Whatever the name is, from now on for so long."""
@@ -62,8 +63,8 @@ class RedisPeopleStore:
     def __init__(self, url: str) -> None:
         self._connection = AsyncConnection(url)
 
-    async def keep_name(self, person: str, name: str, for_s: int) -> None:
-        await self.note(keys.person_name(person), name, for_s)
+    async def keep_name(self, person: str, name: str, for_s: int) -> str:
+        return await self.note_first(keys.person_name(person), name, for_s)
 
     async def prolong_name(self, person: str, for_s: int) -> None:
         await self._all([("EXPIRE", keys.person_name(person), for_s)])

@@ -24,7 +24,7 @@ from services.gateway.directory import Directory
 from services.gateway.errors import Refusal, Refused
 from services.gateway.hub import Hub
 from services.gateway.lobby.checks import page_size, page_start, page_token, request_id
-from services.gateway.names import NameBook
+from services.gateway.names import NameBook, hidden
 from services.gateway.operate.desk import CHUNK, Desk, needed_reason, optional_reason
 from services.gateway.resource_names import parse_person, parse_table, table_name
 from services.gateway.session.limits import Rank
@@ -187,9 +187,7 @@ class TableActs:
         lines = await self._directory.lines(age_max_s=0)
         found = sorted(table for table in lines if table > after)
         page = [lines[table] for table in found[:size]]
-        unknown = self._names.unknown(person for line in page for person in line.persons if person)
-        if unknown:
-            await self._names.learn(unknown)
+        await self._names.learn_all(person for line in page for person in line.persons if person)
         return operate_pb2.ListAllTablesResponse(
             tables=[table_message(line, self._names) for line in page],
             next_page_token=page_token(found[size - 1]) if len(found) > size else "",
@@ -265,15 +263,17 @@ def _content(request: Message) -> int:
 
 def _checked_announcement(said: table_pb2.Announcement) -> table_pb2.Announcement:
     needed_reason(said.text, "announcement.text")
-    if len(said.key.encode()) > ANNOUNCEMENT_KEY_BYTES_MAX:
-        raise Refused.field("announcement.key", f"at most {ANNOUNCEMENT_KEY_BYTES_MAX} bytes")
+    if hidden(said.key) or len(said.key.encode()) > ANNOUNCEMENT_KEY_BYTES_MAX:
+        rule = f"at most {ANNOUNCEMENT_KEY_BYTES_MAX} bytes of visible characters"
+        raise Refused.field("announcement.key", rule)
     words = [word for pair in said.parameters.items() for word in pair]
     if len(said.parameters) > ANNOUNCEMENT_PARAMETERS_MAX or any(
-        len(word.encode()) > ANNOUNCEMENT_PARAMETER_BYTES_MAX for word in words
+        hidden(word) or len(word.encode()) > ANNOUNCEMENT_PARAMETER_BYTES_MAX for word in words
     ):
         rule = (
             f"at most {ANNOUNCEMENT_PARAMETERS_MAX}, "
-            f"each name and value at most {ANNOUNCEMENT_PARAMETER_BYTES_MAX} bytes"
+            f"each name and value at most {ANNOUNCEMENT_PARAMETER_BYTES_MAX} bytes of visible "
+            "characters"
         )
         raise Refused.field("announcement.parameters", rule)
     return said
