@@ -51,7 +51,9 @@ class RecordService:
         found = [summary for summary in found if _is_behind(summary, after)]
         found.sort(key=lambda summary: (summary.start_ms, summary.game), reverse=True)
         page = found[:size]
-        await self._learn({person for summary in page for person in summary.persons if person})
+        await self._names.learn_all(
+            person for summary in page for person in summary.persons if person
+        )
         return record_pb2.ListGamesResponse(
             games=[game_message(summary, self._names) for summary in page],
             next_page_token=_token(page[-1]) if len(found) > size else "",
@@ -86,7 +88,7 @@ class RecordService:
         if not may_see(scroll, caller.person):
             raise Refused(Rejection.TABLE_NOT_FOUND)
         told = tell(scroll, caller.person, request.after_seq, count)
-        await self._learn(set(told.persons()))
+        await self._names.learn_all(told.persons())
         return await self._reader.in_thread(lambda: self._response(told))
 
     def _response(self, told: Told) -> record_pb2.GetGameResponse:
@@ -95,10 +97,6 @@ class RecordService:
             events=seen_messages(told, self._names),
             next_after_seq=told.seen[-1].seq if told.more else None,
         )
-
-    async def _learn(self, persons: set[str]) -> None:
-        if unknown := self._names.unknown(persons):
-            await self._names.learn(unknown)
 
 
 def _is_behind(summary: Summary, after: Place) -> bool:
