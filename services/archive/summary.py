@@ -65,9 +65,10 @@ class Summary:
         return bool(self.persons)
 
     def take(self, seq: int, event: Event) -> bool:
-        """Take over the next event; whether it changed anything."""
+        """Take over the next event; whether it changed anything. Of a game whose beginning is
+        lost nothing is known."""
         change = _CHANGES.get(type(event))
-        if change is None:
+        if change is None or not (self.opened or type(event) is events.TableOpened):
             return False
         change(self, event)
         self.seq = seq

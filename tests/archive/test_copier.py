@@ -55,6 +55,24 @@ def test_the_position_is_told_after_the_records_are_on_disk(
     assert archiving.verdict(live=False).findings == ()
 
 
+def test_an_archive_that_was_lost_in_mid_game_is_begun_anew(
+    archiving: Archiving, game: WholeGame
+) -> None:
+    """Its records from here on are kept, for a person to judge; the other games go on."""
+    half = len(game.records) // 2
+    archiving.write(game, 0, half)
+    archiving.copy()
+    archiving.archive.forget(-1)
+    archiving.index.forget([GAME])
+    archiving.trim()
+    archiving.copier = archiving.new_copier()
+    archiving.write(game, half)
+    archiving.copy()
+    assert sum(isinstance(frame, Kept) for frame in archiving.kept()) == len(game.records) - half
+    assert {finding.kind for finding in archiving.verdict().findings} == {"order"}
+    assert not archiving.index.summaries()[GAME].opened
+
+
 def fail(_pieces: object) -> None:
     raise OSError("no space left on device")
 
