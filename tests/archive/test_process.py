@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
 
@@ -30,8 +31,13 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.all)])
 def test_a_killed_archiver_misses_and_doubles_nothing(
-    valkey_url: str, tmp_path: Path, kills: int
+    valkey_url: str, tmp_path: Path, kills: int, request: pytest.FixtureRequest
 ) -> None:
+    def archiver() -> "Popen[str]":
+        process = start("serve", "archiver", settings=settings)
+        request.addfinalizer(process.kill)  # of a test that fails, lest it copies for the next one
+        return process
+
     settings = {
         "PIT_REDIS_URL": valkey_url,
         "PIT_DATA": str(tmp_path),
@@ -43,7 +49,7 @@ def test_a_killed_archiver_misses_and_doubles_nothing(
     writer = ShardWriter(owner)
     share = len(records) // (kills + 1)
     for kill in range(kills):
-        process = start("serve", "archiver", settings=settings)
+        process = archiver()
         before = reader.archived_up_to(0)
         for now_ms, record in records[kill * share : (kill + 1) * share]:
             writer.write(now_ms, record)
@@ -53,7 +59,7 @@ def test_a_killed_archiver_misses_and_doubles_nothing(
         process.communicate()
     for now_ms, record in records[kills * share :]:
         last = writer.write(now_ms, record)
-    process = start("serve", "archiver", settings=settings)
+    process = archiver()
     wait_until(lambda: reader.archived_up_to(0) == last)
     process.terminate()
     _, err = process.communicate(timeout=WAIT_S)
