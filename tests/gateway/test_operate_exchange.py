@@ -4,8 +4,10 @@ import asyncio
 import secrets
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
 from grpc import StatusCode
 from pit.v1 import operate_pb2
 
@@ -107,11 +109,14 @@ async def test_every_act_is_listed_with_who_what_and_why(system: Operated) -> No
         assert {entry.operator for entry in entries} == {NAME}
         assert abs(entries[0].time.ToSeconds() - time.time()) < 60
         with wrong("page_size"):
-            await first_page(operator, -1)
+            await first_page(operator, page_size=-1)
+        for seconds, nanos in ((-1, 0), (2**62, 0), (-(2**62), 0), (253_402_300_800, 0), (5, -1)):
+            with wrong("since"):
+                await first_page(operator, since=Timestamp(seconds=seconds, nanos=nanos))
 
 
-async def first_page(operator: Operator, size: int) -> None:
-    request = operate_pb2.ListAuditRequest(page_size=size)
+async def first_page(operator: Operator, **fields: Any) -> None:
+    request = operate_pb2.ListAuditRequest(**fields)
     await operator._call(operator._stub.ListAudit, request)
 
 

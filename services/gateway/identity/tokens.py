@@ -32,6 +32,8 @@ KID_CHARACTERS_MAX: Final = 32
 """A name, which stands in every token and attachment."""
 TOKEN_CHARACTERS_MAX: Final = 2_048
 SIGN_IN_CHARACTERS_MAX: Final = 64
+INVITE_CHARACTERS_MAX: Final = 64
+"""A code has 43."""
 
 
 class BadKeys(ValueError):

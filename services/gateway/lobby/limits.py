@@ -13,7 +13,6 @@ QUICK_TRIES_MAX: Final = 4
 """Tables fill up while one looks; after so many, open a new one."""
 QUICK_KEPT_S: Final = 600
 """Longer than anybody repeats a call."""
-INVITE_CHARACTERS_MAX: Final = 64
 SEAT_MAX: Final = 31
 """Beyond any table; a larger number is no seat whatever the rules."""
 LOOK_EVERY_S: Final = 0.5

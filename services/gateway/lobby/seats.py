@@ -13,9 +13,9 @@ from engine.shown import Phase
 from services.gateway.convert.commands import content_hash
 from services.gateway.errors import Refusal, Refused
 from services.gateway.identity.limits import TRANSFER_CODE_S
-from services.gateway.identity.tokens import invite_digest
+from services.gateway.identity.tokens import INVITE_CHARACTERS_MAX, invite_digest
 from services.gateway.lobby.checks import derived_id, listed, matches, request_id, seat_number
-from services.gateway.lobby.limits import INVITE_CHARACTERS_MAX, QUICK_KEPT_S, QUICK_TRIES_MAX
+from services.gateway.lobby.limits import QUICK_KEPT_S, QUICK_TRIES_MAX
 from services.gateway.lobby.tables import Tables
 from services.gateway.resource_names import parse_table, table_name
 from services.gateway.session.roles import Caller, Role, SeatClaim

@@ -16,6 +16,8 @@ from services.log.port import LogError, StoreChanged
 
 log = structlog.get_logger()
 
+EVER_S: Final = 253_402_300_799
+"""The last second of the year 9999, the greatest a timestamp may tell."""
 CHUNK: Final = 100
 """Tables asked at the same time where an act concerns many: a shard's turn takes 64 commands."""
 

@@ -10,7 +10,7 @@ from pit.v1 import operate_pb2
 from services.gateway.directory import Directory
 from services.gateway.errors import Refusal, Refused
 from services.gateway.lobby.checks import given_id, page_size, page_start, page_token
-from services.gateway.operate.desk import Desk, needed_reason, optional_reason
+from services.gateway.operate.desk import EVER_S, Desk, needed_reason, optional_reason
 from services.gateway.operate.store import Act, Audited, RedisOperateStore, SetAside, owner_name
 from services.gateway.resource_names import shard_of
 from services.gateway.session.roles import Caller
@@ -154,8 +154,10 @@ class ExchangeActs:
         size = page_size(request.page_size)
         after = page_start(request.page_token, _ENTRY)
         if not after:
-            since_ms = request.since.ToMilliseconds() if request.HasField("since") else 0
-            after = f"{max(since_ms, 1) - 1}-{2**64 - 1}"
+            since = request.since
+            if not (0 <= since.seconds <= EVER_S and 0 <= since.nanos < 10**9):
+                raise Refused.field("since", "a time from 1970 on")
+            after = f"{max(since.ToMilliseconds(), 1) - 1}-{2**64 - 1}"
         found = await self._store.audit_after(after, size + 1)
         return operate_pb2.ListAuditResponse(
             entries=[_entry(line) for line in found[:size]],

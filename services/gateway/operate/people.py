@@ -8,7 +8,7 @@ from pit.v1 import operate_pb2
 
 from services.gateway.errors import Refusal, Refused
 from services.gateway.names import NAME_CHARACTERS_MAX, checked_name
-from services.gateway.operate.desk import Desk, needed_reason
+from services.gateway.operate.desk import EVER_S, Desk, needed_reason
 from services.gateway.operate.orders import Ban
 from services.gateway.operate.store import RedisOperateStore
 from services.gateway.operate.tables import TableActs
@@ -17,8 +17,6 @@ from services.gateway.session.roles import Caller
 
 FOUND_MAX: Final = 50
 """More are not looked at one by one: ask for more of the name."""
-EVER_S: Final = 253_402_300_799
-"""The last second of the year 9999, the greatest a timestamp may tell."""
 
 
 class PeopleActs:

@@ -1,6 +1,6 @@
 """`RecordService`: one's own games, and what one may see of any."""
 
-import base64
+import re
 from typing import Final
 
 from pit.v1 import record_pb2
@@ -10,7 +10,7 @@ from services.archive.index import NEWEST, Place
 from services.archive.summary import Summary
 from services.gateway.directory import Directory
 from services.gateway.errors import Refused
-from services.gateway.lobby.checks import page_size
+from services.gateway.lobby.checks import page_size, page_start, page_token
 from services.gateway.names import NameBook
 from services.gateway.records.reader import GameReader
 from services.gateway.records.told import (
@@ -25,8 +25,8 @@ from services.gateway.resource_names import parse_table
 from services.gateway.session.roles import Caller
 from services.log.codec import TABLE_ID
 
-START_DIGITS_MAX: Final = 18
-"""Fits what the index counts in."""
+_PLACE: Final = re.compile(rf"[0-9]{{1,18}}\.{TABLE_ID.pattern}")
+"""Log time, as many digits as the index can count, and a game."""
 TABLES_AT_ONCE_MAX: Final = 16
 """Tables in play that are looked up one by one because the archive does not know of them yet:
 twice as many as one stream shows."""
@@ -104,18 +104,10 @@ def _is_behind(summary: Summary, after: Place) -> bool:
 
 
 def _token(summary: Summary) -> str:
-    place = f"{summary.start_ms}.{summary.game}"
-    return base64.urlsafe_b64encode(place.encode()).decode()
+    return page_token(f"{summary.start_ms}.{summary.game}")
 
 
 def _place(token: str) -> Place:
-    if not token:
-        return NEWEST
-    try:
-        text = base64.b64decode(token.encode(), altchars=b"-_", validate=True).decode("ascii")
-    except ValueError:
-        raise Refused.field("page_token", "as it was given") from None
-    start_ms, _, game = text.partition(".")
-    if not start_ms.isdecimal() or len(start_ms) > START_DIGITS_MAX or not TABLE_ID.fullmatch(game):
-        raise Refused.field("page_token", "as it was given")
-    return Place(int(start_ms), game)
+    """Raises `Refused`."""
+    start_ms, _, game = page_start(token, _PLACE).partition(".")
+    return Place(int(start_ms), game) if game else NEWEST

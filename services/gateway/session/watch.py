@@ -14,7 +14,7 @@ from engine.events import Attached
 from engine.rejections import Rejection
 from services.gateway import wire
 from services.gateway.errors import Refused
-from services.gateway.identity.tokens import invite_digest
+from services.gateway.identity.tokens import INVITE_CHARACTERS_MAX, invite_digest
 from services.gateway.session.core import Session
 from services.gateway.session.outlet import NO_DOOR
 from services.gateway.session.port import Door, Exchange
@@ -23,8 +23,6 @@ from services.log.codec import pack_command
 
 TABLES_MAX: Final = 8
 """As many as one screen can show."""
-INVITE_CHARACTERS_MAX: Final = 64
-"""A code has 43."""
 
 
 class WatchedSeat(Session):
