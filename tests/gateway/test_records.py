@@ -343,6 +343,15 @@ async def test_games_are_listed_newest_first_and_once(three: Recorded) -> None:
     assert names(await three.list("somebody")) == []
 
 
+async def test_a_damaged_table_hides_no_other_game(three: Recorded) -> None:
+    running = three.running  # type: ignore[attr-defined]
+    three.write(running, THIRD, up_to=20)
+    three.show_in_lobby(running, THIRD)
+    newest = three.store.shard(0).out[-1].id
+    three.store.damage_chunk(0, newest, THIRD)
+    assert names(await three.list("p0")) == [OTHER, GAME]
+
+
 async def test_a_listed_game_is_as_it_is_now(three: Recorded) -> None:
     running = three.running  # type: ignore[attr-defined]
     three.write(running, THIRD, up_to=20)

@@ -61,7 +61,7 @@ class RecordService:
 
     async def _not_archived(self, person: str, known: set[str]) -> list[Summary]:
         """Games at which somebody sits now (a fifth of a second ago: see `Directory`), of which the
-        archive does not say so yet."""
+        archive does not say so yet. A table that is stopped hides no other."""
         lines = await self._directory.lines()
         tables = [
             line.table
@@ -70,7 +70,12 @@ class RecordService:
         ]
         found = []
         for table in sorted(tables)[:TABLES_AT_ONCE_MAX]:
-            summary = (await self._reader.scroll(table)).summary
+            try:
+                summary = (await self._reader.scroll(table)).summary
+            except Refused as refused:
+                if refused.why is not Rejection.TABLE_STOPPED:
+                    raise
+                continue
             if person in summary.players:
                 found.append(summary)
         return found
