@@ -14,7 +14,7 @@ from pit.v1 import lobby_pb2
 from engine.events import Record
 from services.gateway.acts import ActService
 from services.gateway.admission import Admission, Network
-from services.gateway.appender import ALIVE_EVERY_S
+from services.gateway.appender import ALIVE_EVERY_S, Sleep
 from services.gateway.bot_seats import BotSeats
 from services.gateway.directory import Directory
 from services.gateway.errors import Refusal, Refused, unexpected
@@ -68,6 +68,7 @@ class Gateway:
         archive: Path | None = None,
         archive_days: int = 30,
         orders: Orders | None = None,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         """`people`: limits on everybody who is not ours; `allowed`: see `Admission`; `archive`:
         directory of the records, without which there is only the live log; `archive_days`: how
@@ -85,7 +86,9 @@ class Gateway:
         self.now_s = clock
         self.wall_s = wall
         self.orders = orders or Orders(wall)
-        self.hub = Hub(log_port, name, shards, self._names, clock, observer, self.orders.check_open)
+        self.hub = Hub(
+            log_port, name, shards, self._names, clock, observer, self.orders.check_open, sleep
+        )
         self.directory = directory = Directory(log_port, shards, clock)
         self.identity = IdentityService(tokens, store, self._names, self.admission, self.orders)
         transfers = TransferCodes(self.identity, tokens, store, self.admission)

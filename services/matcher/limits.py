@@ -37,9 +37,8 @@ ATTEMPTS_MAX: Final = 3
 TICKS_MAX: Final = 64
 """Events of one table's timers in one turn; more is taken up in the next."""
 LINGER_MS_MAX: Final = 2.0
-LINGER_FROM_PER_S: Final = 500.0
-LINGER_FULL_PER_S: Final = 2_500.0
-"""Below the first rate a turn a command costs little; at the second it would cost half a core."""
+"""Longest pause between a commit and the next read at a busy time: a quarter of what a trade may
+take from hand to hand."""
 
 assert BLOCK_MS < LOOK_MS
 assert TURN_BYTES_MAX < 64 * 1024

@@ -6,6 +6,7 @@ from time import time
 
 import structlog
 
+from services.log.linger import Linger
 from services.log.port import (
     Commit,
     InEntry,
@@ -17,8 +18,7 @@ from services.log.port import (
     Unclear,
 )
 from services.matcher.crash import CrashPoints
-from services.matcher.limits import BLOCK_MS, READ_ENTRIES, TURN_COMMANDS_MAX
-from services.matcher.linger import Linger
+from services.matcher.limits import BLOCK_MS, LINGER_MS_MAX, READ_ENTRIES, TURN_COMMANDS_MAX
 from services.matcher.observer import UNOBSERVED, Observer
 from services.matcher.ownership import Ownership
 from services.matcher.shard import Shard
@@ -56,7 +56,7 @@ class Matcher:
         self._crash = crash
         self._observer = observer
         self._state_due_s = 0.0
-        self._linger = Linger()
+        self._linger = Linger(LINGER_MS_MAX)
         self._reachable = True
         self._due_s = 0.0
         """When some shard has something to do by itself."""

@@ -8,10 +8,10 @@ from engine.rejections import Rejection
 from engine.state import digest
 from services.log.codec import InBatch, pack_batch, pack_command, unpack_record
 from services.log.lease import LEASE_MS
+from services.log.linger import Linger
 from services.log.memory import Fault
 from services.matcher import turn as turn_module
 from services.matcher.limits import ATTEMPTS_MAX, SNAPSHOT_MS, TURN_COMMANDS_MAX
-from services.matcher.linger import Linger
 from services.matcher.matcher import Matcher
 from support.conductor import Conductor
 from support.world import World

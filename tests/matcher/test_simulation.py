@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from services.log.linger import Linger
 from services.log.memory import Fault
-from services.matcher.linger import Linger
 from services.matcher.matcher import Matcher
 from support.conductor import Conductor
 from support.world import World

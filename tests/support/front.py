@@ -150,6 +150,7 @@ class Front:
             self.people,
             self.clock,
             self.wall,
+            sleep=lambda seconds: asyncio.sleep(0),  # nobody waits in real time
         )
 
     async def __aenter__(self) -> Self:
