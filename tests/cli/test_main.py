@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from services.cli.failures import MEANINGS, Exit
-from support.pit import ROOT, Here, pit
+from support.pit import ROOT, Here, free_port_base, pit
 
 NOWHERE = {"PIT_REDIS_URL": "redis://127.0.0.1:1/0"}
 
@@ -61,7 +61,8 @@ def test_the_readme_has_the_same_exit_codes() -> None:
 def test_wrong_use_is_refused_before_anything_starts(
     here: Here, arguments: tuple[str, ...]
 ) -> None:
-    refused = here(*arguments)
+    ports = {"PIT_PORT_BASE": str(free_port_base())}  # a demo may run on this machine
+    refused = here(*arguments, settings=ports)
     assert refused.code == Exit.USAGE
     assert "Traceback" not in refused.err
     assert refused.err

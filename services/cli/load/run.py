@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import signal
 import sys
 from typing import Any
 
@@ -20,6 +21,8 @@ from services.cli.load.own import OwnExchange
 
 def load(asked: Asked) -> int:
     """Run a load test; its exit code. Raises `Failure`."""
+    # A shell starts what runs in the background with interrupts ignored; ours are to be reported.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     console = Console(stderr=asked.as_json, highlight=False)
     own: LocalExchange | None = None
     try:
