@@ -29,6 +29,7 @@ from engine.events import (
 from engine.evolve import evolve
 from engine.rejections import Rejection
 from engine.shown import Phase
+from engine.state import gateways
 from engine.table import Table
 from services.log.codec import Undecodable, pack_lobby_line, pack_record, unpack_command
 from services.log.port import Commit, DeadLetter, InPosition
@@ -131,8 +132,15 @@ class Turn:
         """Tell the tables of silent gateways that their streams are lost."""
         shard = self.shard
         for gateway, names in shard.presence.lost(self.now_ms):
-            log.warning("gateway lost", shard=shard.number, gateway=gateway, tables=len(names))
-            shard.lost_streams.extend((gateway, name) for name in names)
+            # A gateway also falls silent here when its last stream of this shard has ended.
+            cut = [
+                name
+                for name in names
+                if name in shard.tables and gateway in gateways(shard.tables[name])
+            ]
+            if cut:
+                log.warning("gateway lost", shard=shard.number, gateway=gateway, tables=len(cut))
+            shard.lost_streams.extend((gateway, name) for name in cut)
         while shard.lost_streams and self.bytes < TURN_BYTES_MAX:
             gateway, name = shard.lost_streams.popleft()
             if name in shard.tables:

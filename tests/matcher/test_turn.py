@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from structlog.testing import capture_logs
 
 from engine import commands
 from engine.commands import Command, Purpose
@@ -302,6 +303,19 @@ def test_a_gateway_silent_for_eight_seconds_of_log_time_has_lost_its_streams(
     ]
     assert [name for name, _ in away] == [quiet] * 4
     assert away[0][1].at_ms - silent_since_ms == pytest.approx(GATEWAY_SILENCE_MS, abs=250)
+
+
+def test_a_gateway_whose_last_stream_of_a_shard_has_ended_may_fall_silent(world: World) -> None:
+    matcher = world.owner()
+    name = table_id(HOME, 1)
+    seated(world, name)
+    world.idle(matcher, 0.2)
+    send(world, *((name, commands.Detach(seat, 1)) for seat in range(4)))
+    with capture_logs() as logged:
+        for _ in range(9):
+            send(world, gateway="g2")
+            world.idle(matcher, 1.0)
+    assert [line for line in logged if line["event"] == "gateway lost"] == []
 
 
 def test_log_time_and_position_are_kept_now_and_then_when_nothing_else_happens(
