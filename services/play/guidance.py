@@ -15,6 +15,7 @@ from services.play.hand import (
     hindered,
     largest,
     lot_of,
+    one_of,
     plain,
 )
 from services.play.model import Model
@@ -145,7 +146,7 @@ def _answering(model: Model, view: TableView, aimed: int) -> str:
             return f"{who} holds up {cards}: mark cards of several kinds with →, then ENTER."
         if not able:
             return f"{who} holds up {cards}, more than you have of anything. 1-4 calls your own."
-        return f"{who} holds up {cards}: choose {' or '.join(able[:3])}, then ENTER; or call 1-4."
+        return f"{who} holds up {cards}: choose {one_of(able)}, then ENTER; or call 1-4."
     return f"{who} holds up {cards}; more are marked. x unmarks."
 
 

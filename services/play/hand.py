@@ -66,6 +66,11 @@ def able_to_give(view: TableView, choice: Choice, cards: int) -> list[str]:
     return [*able[:-1], *with_bear, *able[-1:]]
 
 
+def one_of(able: list[str]) -> str:
+    """The first three of `able_to_give`, with the key that marks the Bear."""
+    return " or ".join(able[:3]).replace("+ Bear", "+ Bear (e)", 1)
+
+
 def hindered(view: TableView) -> str:
     """Why a hand that looks like a corner is none; empty where it does not."""
     for lane in view.suits:
@@ -81,7 +86,8 @@ def _instead(view: TableView, choice: Choice, cards: int) -> str:
     if view.rules.mixed_lots:
         return "mark others with →, up to four."
     if able:
-        return f"choose {' or '.join(able[:3])} with the arrows."
+        choose = f"choose {one_of(able)}"
+        return f"{choose}." if "Bear" in choose else f"{choose} with the arrows."
     most = largest(view, choice)
     return f"call {most} or fewer." if most else "choose another with the arrows."
 

@@ -158,7 +158,7 @@ def test_a_locked_bell_says_for_how_long() -> None:
     ("hand", "size", "what"),
     [
         ({0: 1, 2: 5, 3: 2}, 2, "choose rye or corn, then ENTER; or call 1-4."),
-        ({0: 1, 2: 5, 3: 2, BEAR: 1}, 3, "choose rye + Bear or corn, then ENTER;"),
+        ({0: 1, 2: 5, 3: 2, BEAR: 1}, 3, "choose rye + Bear (e) or corn, then ENTER;"),
         ({0: 1, 2: 3, 3: 2}, 4, "more than you have of anything. 1-4 calls your own."),
     ],
 )
