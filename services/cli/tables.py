@@ -122,7 +122,7 @@ def _archived(game: str, summary: Summary | None) -> dict[str, Any]:
         return {"table": game, "phase": "archived", **unknown}
     people = sum(1 for person in summary.persons if person)
     seats = len(summary.persons) - len(summary.dropped)
-    phase = "closed" if summary.closed_ms else "ended" if summary.end_ms else "archived"
+    phase = "closed" if summary.closed_ms else "ended" if summary.end_ms else "unfinished"
     return {
         "table": game,
         "name": summary.display_name,

@@ -65,11 +65,11 @@ def verify_all(key_path: Path | None, as_json: bool) -> int:
 
 
 def not_found(name: str, archive: str, live: bool) -> Failure:
-    where = f"the archive {archive}" + (" and the live log" if live else "")
+    where = f"the archive {archive}" + (" and the live log have" if live else " has")
     return Failure(
         Exit.NOT_FOUND,
         f"no game {name}",
-        f"{where} have no record of it",
+        f"{where} no record of it",
         "`pit table list --all` shows the games there are; PIT_DATA or PIT_ARCHIVE says where",
     )
 

@@ -178,6 +178,12 @@ def test_a_frozen_table_is_shown_as_one(here: Here, tmp_path: Path) -> None:
     assert told["frozen"] == "a dispute"
 
 
+def test_a_game_in_play_is_listed_as_unfinished(here: Here, tmp_path: Path) -> None:
+    archived(tmp_path, WholeGame("blitz", 4, seed=5).trading())
+    listed = here("table", "list", "--all", settings={"PIT_ARCHIVE": str(tmp_path)})
+    assert re.search(rf"^{GAME} +blitz +unfinished +1 ", listed.out, re.MULTILINE)
+
+
 def test_a_list_without_an_index_still_names_the_games(
     here: Here, root: Path, tmp_path: Path
 ) -> None:

@@ -102,7 +102,9 @@ def _entry(entry: "operate_pb2.AuditEntry") -> dict[str, Any]:
 
 
 def _line(entry: "operate_pb2.AuditEntry") -> tuple[str, ...]:
-    figures = " ".join(f"{name}={figure}" for name, figure in sorted(entry.parameters.items()))
+    figures = " ".join(
+        f"{name}={figure}" for name, figure in sorted(entry.parameters.items()) if figure
+    )
     refused = f"REFUSED: {entry.refused}" if entry.refused else figures
     at = shown_time(entry.time.ToMilliseconds() / 1000)
     return at, entry.operator, entry.act, entry.target, entry.reason, refused
