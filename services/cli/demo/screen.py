@@ -23,8 +23,10 @@ from services.cli.demo.tally import TableTally, totals
 from services.log.lease import owner_mark
 
 REFRESH_S = 0.5
-WIDE = 110
-"""Columns of a terminal that has room for the leader and the last event."""
+LEADER_FROM = 84
+"""Columns of a terminal that has room for the leader, too."""
+LAST_EVENT_FROM = 110
+"""Columns of a terminal that has room for the last event as well."""
 TABLES_SHOWN_MAX = 24
 """More do not fit on a screen; the sums below are over all of them."""
 
@@ -79,10 +81,10 @@ class Screen:
     def draw(self, width: int, height: int) -> Group:
         bots = report.read(self._exchange.report_path)
         playing = [table for table in self._follower.tables.values() if not table.over]
-        shown = playing[: max(1, min(TABLES_SHOWN_MAX, height - 16))]
+        shown = playing[: max(1, min(TABLES_SHOWN_MAX, height - 17))]
         return Group(
             self._head(),
-            self._tables(shown, bots, wide=width >= WIDE),
+            self._tables(shown, bots, width),
             Text(f"... and {len(playing) - len(shown)} more" if len(playing) > len(shown) else ""),
             self._sums(bots),
             Text("k kills a matcher   q quits", style="dim"),
@@ -105,19 +107,20 @@ class Screen:
         head.append(f"{self._exchange.banner}. For development.", style="dim")
         return head
 
-    def _tables(self, shown: list[TableTally], bots: BotsReport, *, wide: bool) -> Table:
+    def _tables(self, shown: list[TableTally], bots: BotsReport, width: int) -> Table:
         grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=True)
         grid.add_column("table", no_wrap=True)
         grid.add_column("owner", no_wrap=True)
         for name in ("players", "round", "offers/s", "trades/s", "p99 ms"):
             grid.add_column(name, justify="right", no_wrap=True)
-        if wide:
+        if width >= LEADER_FROM:
             grid.add_column("leader", no_wrap=True)
+        if width >= LAST_EVENT_FROM:
             grid.add_column("last event", no_wrap=True, ratio=1)
         for table in shown:
             mark = self._follower.owners.get(int(table.name[:2]), b"")
             p99_ms = bots.tables.get(table.name, {}).get("p99")
-            grid.add_row(
+            cells = (
                 table.name[:8],
                 self._names.get(mark, "-"),
                 f"{len(table.people)}+{table.seats - len(table.people)}",
@@ -125,8 +128,10 @@ class Screen:
                 f"{table.rate('offers'):.1f}",
                 f"{table.rate('trades'):.1f}",
                 "-" if p99_ms is None else f"{p99_ms:.1f}",
-                *((_leader(table), table.last_event) if wide else ()),
+                _leader(table),
+                table.last_event,
             )
+            grid.add_row(*cells[: len(grid.columns)])
         return grid
 
     def _sums(self, bots: BotsReport) -> Text:
@@ -135,10 +140,10 @@ class Screen:
         lag_ms = max(self._follower.lag_ms.values(), default=0)
         line = (
             f"sessions {bots.sessions}   trade p50 {bots.trade_ms['p50']:.1f} ms, "
-            f"p99 {bots.trade_ms['p99']:.1f} ms   lag {lag_ms:.0f} ms   "
-            f"errors {bots.errors}   retries {bots.retries}   resets {bots.resets}\n"
+            f"p99 {bots.trade_ms['p99']:.1f} ms   lag {lag_ms:.0f} ms\n"
             f"commands {sums.commands}   offers {sums.offers}   trades {sums.trades}   "
-            f"corners {sums.corners}   rounds {sums.rounds}   games {sums.games_finished}   "
+            f"corners {sums.corners}   rounds {sums.rounds}   games {sums.games_finished}\n"
+            f"errors {bots.errors}   retries {bots.retries}   resets {bots.resets}   "
             f"kills {takeovers.kills}   takeovers {len(takeovers.waits_ms)}"
         )
         return Text(line)
