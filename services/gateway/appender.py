@@ -81,6 +81,12 @@ class Inflow:
         """How long the oldest of our commands has been unread."""
         return now_s - self.unread[0][1] if self.unread else 0.0
 
+    def is_behind(self, now_s: float, longest_s: float) -> bool:
+        """Whether the shard is at work, and yet a command has waited too long. One that says
+        nothing at all changes its owner: commands wait for the next one, and are not sent away
+        to come again later than that."""
+        return self.waiting_s(now_s) > longest_s > self.silent_s(now_s)
+
     def silent_s(self, now_s: float) -> float:
         """How long commands have waited while nothing came out at all."""
         return now_s - max(self.unread[0][1], self.heard_s) if self.unread else 0.0
@@ -143,7 +149,7 @@ class Appender:
         appending_s = now_s - self._append_since_s if self._append_since_s else 0.0
         if max(inflow.silent_s(now_s), appending_s) > STALLED_AFTER_S:
             raise Refused(Refusal.TABLE_UNAVAILABLE)
-        if rank in SHED_AFTER_S and inflow.waiting_s(now_s) > SHED_AFTER_S[rank]:
+        if inflow.is_behind(now_s, SHED_AFTER_S.get(rank, STALLED_AFTER_S)):
             raise Refused(Refusal.OVERLOADED)
 
     def say_alive(self, served: Iterable[int]) -> None:

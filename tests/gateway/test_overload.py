@@ -13,11 +13,23 @@ TRADING_S = SHED_AFTER_S[Rank.TRADING]
 OPENING_S = SHED_AFTER_S[Rank.OPENING]
 
 
-async def behind(front: Front, seat: Seated, seconds: float) -> None:
+async def unread(front: Front, seat: Seated, seconds: float) -> None:
     """A command of `seat` has been in the log for so long, and nobody has read it."""
     seat.receive(numbered(seat, 3, offer(seat, 1)))
     await front.breathe()
     front.world.sleep(seconds)
+
+
+async def behind(front: Front, seat: Seated, seconds: float) -> None:
+    """The same, while the table's shard is at work on what came before."""
+    await unread(front, seat, seconds)
+    at_work(front)
+
+
+def at_work(front: Front) -> None:
+    """Something has just come out of every shard, of commands before all of ours."""
+    for inflow in front.gateway.hub._appender.inflows:
+        inflow.heard(front.world.now_s, InPosition("0-1", 0))
 
 
 async def test_trading_is_put_off_while_the_oldest_command_is_unread() -> None:
@@ -33,6 +45,15 @@ async def test_trading_is_put_off_while_the_oldest_command_is_unread() -> None:
         one.receive(numbered(one, 4, withdraw()))
         await front.settle()
         assert [item.own.number for item in one.items()] == [3, 4], "the same number, later"
+
+
+async def test_commands_wait_for_a_new_owner_and_are_not_sent_away() -> None:
+    async with Front() as front:
+        one, *_ = await front.playing()
+        await unread(front, one, STALLED_AFTER_S - 0.1)
+        one.receive(numbered(one, 4, withdraw()))
+        await front.settle()
+        assert [item.own.number for item in one.items()] == [3, 4]
 
 
 async def test_a_table_that_keeps_up_is_never_overloaded_however_long_it_was_quiet() -> None:
@@ -55,10 +76,11 @@ async def test_new_tables_are_put_off_first_and_coming_back_last() -> None:
         await front.breathe()
         assert not rejected(one.items()), "trading goes on"
         front.world.sleep(TRADING_S)
+        at_work(front)
         two.connect()
         await front.breathe()
         assert not two.door.ended, "coming back goes before"
-        front.world.sleep(STALLED_AFTER_S)
+        front.world.sleep(STALLED_AFTER_S + 0.1)
         two.connect()
         await front.breathe()
         assert two.door.end_reason == "TABLE_UNAVAILABLE", "until nobody answers at all"
