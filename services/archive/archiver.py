@@ -15,10 +15,9 @@ log = structlog.get_logger()
 
 READ_COUNT = 500
 """Entries a shard and pass: a pass stays short, so that no shard waits long."""
-POLL_S = 0.5
-SYNC_S = 8.0
-"""How old a record may be before it is on disk. Every running game is a file to be synced, so that
-is what an archiver costs; the log keeps the last minute anyway, and longer where we are late."""
+POLL_S = 0.2
+SYNC_S = 2.0
+"""How old a record may be before it is on disk; the log keeps the last minute anyway."""
 PENDING_BYTES_MAX = 8 * 1024 * 1024
 """Bounds memory while catching up."""
 HISTORY_CHECK_S = 2.0
