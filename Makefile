@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test test-all soak lint bench proto
+.PHONY: demo test test-all soak lint bench proto compiled
 
 demo: $(VENV)/.run
 	$(BIN)/pit demo
@@ -30,6 +30,14 @@ lint: $(VENV)/.lint
 
 bench: $(VENV)/.lint
 	$(BIN)/python -m loadtest.bench
+
+# The same package with its hot modules compiled by mypyc, in .venv-compiled. Needs a C compiler.
+compiled: $(VENV)/.lint
+	COMPILE_HOT=1 $(BIN)/pip wheel --quiet --disable-pip-version-check \
+	    --no-deps --no-build-isolation --wheel-dir dist .
+	$(PYTHON) -m venv $(VENV)-compiled
+	$(VENV)-compiled/bin/pip install --quiet --disable-pip-version-check \
+	    --force-reinstall dist/pit_exchange-*.whl
 
 # Regenerates the committed code beside the schema; tests/proto compares the two.
 proto: $(VENV)/.lint

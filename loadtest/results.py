@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
-from loadtest import health, slo
+from loadtest import health, plan, slo
 from loadtest.options import Options
 from loadtest.tally import Tally
 
@@ -168,7 +168,12 @@ def mix(tally: Tally) -> dict[str, float]:
 
 
 def versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "os": platform.platform()}
+    """Of what ran here; `code` says whether our hot modules were compiled."""
+    found = {
+        "python": platform.python_version(),
+        "os": platform.platform(),
+        "code": "as source" if plan.__file__.endswith(".py") else "compiled",
+    }
     for name in PACKAGES:
         try:
             found[name] = version(name)

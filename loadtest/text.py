@@ -100,7 +100,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
         _show_compared(console, run["compared"])
     versions = run["versions"]
     console.print(
-        f"seed {run['seed']}, pit {versions.get('pit-exchange', '?')}, python "
+        f"seed {run['seed']}, pit {versions.get('pit-exchange', '?')} {versions['code']}, python "
         f"{versions['python']}, {run['machine']['cpus']} x {run['machine']['model']}"
     )
     console.print(run["exchange"], markup=False, soft_wrap=True)

@@ -4,7 +4,7 @@ import asyncio
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from hpack import NeverIndexedHeaderTuple
 
@@ -225,7 +225,8 @@ class Server:
             backlog=BACKLOG,
         )
         self._ticking = loop.call_later(TICK_S / SHARES, self._tick)
-        return int(self._listening.sockets[0].getsockname()[1])
+        listening: Any = self._listening  # its sockets are not the tuple that they are said to be
+        return int(listening.sockets[0].getsockname()[1])
 
     def _tick(self) -> None:
         """Look at the next portion of the connections."""

@@ -19,6 +19,7 @@ INSTALL = {
     "tmux": "apt-get install tmux",
     "nghttp2": "apt-get install nghttp2-client",
     "curl": "apt-get install curl",
+    "gcc": "apt-get install gcc libc6-dev python3-dev",
 }
 
 PROGRAM = {"redis": "redis-server", "prometheus": "promtool", "nghttp2": "h2load"}

@@ -1,0 +1,69 @@
+"""Compiles the hot modules with mypyc where `COMPILE_HOT=1` asks for it; else there is no building.
+
+The source tree is always run as it is; `make compiled` makes an environment with the compiled
+package beside it. Compiled modules behave the same but for two things: a class of theirs cannot be
+inherited from in a module that is not compiled, and their attributes cannot be replaced.
+"""
+
+import os
+from glob import glob
+
+from setuptools import setup
+
+HOT = (
+    "services/http2/*.py",
+    "services/log/chain.py",
+    "services/log/entry.py",
+    "services/log/linger.py",
+    "services/gateway/admission.py",
+    "services/gateway/appender.py",
+    "services/gateway/feed.py",
+    "services/gateway/gateway.py",
+    "services/gateway/hub.py",
+    "services/gateway/resource_names.py",
+    "services/gateway/ring.py",
+    "services/gateway/wire.py",
+    "services/gateway/convert/*.py",
+    "services/gateway/doors/h2/*.py",
+    "services/gateway/session/*.py",
+    "services/bots/acts.py",
+    "services/bots/careful.py",
+    "services/bots/hands.py",
+    "services/bots/strategy.py",
+    "services/client/deck.py",
+    "services/client/happenings.py",
+    "services/client/items.py",
+    "services/client/protocol.py",
+    "services/client/view.py",
+    "loadtest/acts.py",
+    "loadtest/checks.py",
+    "loadtest/connections/lean.py",
+    "loadtest/crowd.py",
+    "loadtest/plan.py",
+    "loadtest/record.py",
+    "loadtest/remembered.py",
+    "loadtest/samples.py",
+    "loadtest/scrutiny.py",
+    "loadtest/seat.py",
+    "loadtest/table.py",
+    "loadtest/view.py",
+)
+"""Modules through which each action passes. `services/log/codec.py` is not among them: it writes
+its own fast code, from type hints that a compiled class does not keep."""
+
+
+def compiled_modules() -> list:
+    if os.environ.get("COMPILE_HOT") != "1":
+        return []
+    from mypyc.build import mypycify  # noqa: PLC0415 - needed for this alone
+
+    paths = sorted({path for pattern in HOT for path in glob(pattern)})
+    return mypycify(
+        [path for path in paths if not path.endswith("__init__.py")],
+        opt_level=os.environ.get("COMPILE_LEVEL", "3"),
+        debug_level="0",
+        multi_file=True,  # a change compiles what it touches, and several compilers run at once
+    )
+
+
+setup(ext_modules=compiled_modules())
