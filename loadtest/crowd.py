@@ -47,6 +47,8 @@ STALE_S: Final = 0.5
 """What the warm-up could not do in time is dropped: the measurement begins without a backlog."""
 ACTIONS_PER_TICK_MAX: Final = 100
 """A generator that has fallen behind must still read what comes, or it never catches up."""
+ACTIONS_BETWEEN_MAX: Final = 20
+"""The same between two messages: reading is what there is to do then."""
 ATTACH_PATIENCE_S: Final = 60.0
 REPLACE_PAUSE_S: Final = 1.0
 """Before another try to open a table that was refused."""
@@ -107,7 +109,10 @@ class Crowd:
             CHURN_SHARE_PER_S * orders.tables * orders.wish.seats * TICK_S if churns else 0.0
         )
         self._cuts_due = 0.0
-        self._due_at = 0.0
+        self.look_at = float("inf")
+        self._ticks_at = 0.0
+        self._between = False
+        """The plan is looked at between two messages."""
         self._tick_handle: asyncio.TimerHandle | None = None
 
     # ------------------------------------------------------------------ tables
@@ -224,7 +229,7 @@ class Crowd:
                 slot.table.starts_at = at
             elif slot.table is not None:
                 self._start_table(slot, at + self._chance.uniform(0.0, spread_s))
-        self._due_at = time.monotonic()
+        self._ticks_at = time.monotonic()
         self._tick()
 
     def _start_table(self, slot: Slot, at: float) -> None:
@@ -240,6 +245,7 @@ class Crowd:
     def stop(self) -> None:
         """No new actions."""
         self.running = False
+        self.look_at = float("inf")
         if self._tick_handle is not None:
             self._tick_handle.cancel()
             self._tick_handle = None
@@ -251,25 +257,34 @@ class Crowd:
         self.failure = self.failure or failure
 
     def _tick(self) -> None:
+        """The loop's timer: it comes when the loop has read all that there was to read."""
+        now = time.monotonic()
+        if self.measured(now):
+            self.samples.latency("loop_lag", now - self._ticks_at)
         try:
-            self._play()
+            self._play(now, ACTIONS_PER_TICK_MAX)
         except Exception as failure:
             self.failed(failure)
             return
-        self._due_at = time.monotonic() + TICK_S
+        self._ticks_at = time.monotonic() + TICK_S
         self._tick_handle = asyncio.get_running_loop().call_later(TICK_S, self._tick)
 
-    def _play(self) -> None:
+    def look(self, now: float) -> None:
+        """A seat has taken a message, and it is `look_at` or later: a loop that has much to read
+        would keep the plan waiting. What is sent now leaves now, too."""
+        self._between = True
+        self._play(now, ACTIONS_BETWEEN_MAX)
+        self._between = False
+
+    def _play(self, now: float, most: int) -> None:
         """Do what is due."""
-        now = time.monotonic()
-        if self.measured(now):
-            self.samples.latency("loop_lag", now - self._due_at)
+        self.look_at = now + TICK_S
         while self._held:
             if not self._place(*self._held[0], held=True):
                 break
             self._held.popleft()
         plan, begins_at = self._plan, self._begins_at
-        for _ in range(ACTIONS_PER_TICK_MAX):
+        for _ in range(most):
             intended_at, kind = begins_at + plan.at_s, plan.kind
             if intended_at > now:
                 break
@@ -331,6 +346,8 @@ class Crowd:
         number, act, really = chosen
         seat = slot.seats[number]
         seat.act(message_of(act, seat.view(), seat.mind.chance), really, intended_at)
+        if self._between:
+            seat.send_now()
         self.samples.counts["acted"] += 1
         self._count("sent", intended_at)
         if not held and time.monotonic() - intended_at > LATE_S:

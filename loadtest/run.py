@@ -36,11 +36,26 @@ GOOD, LATE, CHECK_FAILED, TOO_SLOW, INTERRUPTED = 0, 4, 5, 99, 130
 class Watcher(Protocol):
     """Shows a run while it goes on."""
 
+    def ceiling(self) -> None:
+        """What the generator reaches is tried first; no more is told of that."""
+
     def opening(self, tables: int) -> None:
         """So many tables are open."""
 
     def playing(self, tally: Tally, at_s: float) -> None:
         """`at_s` counts from the start of the warm-up."""
+
+    def ending(self) -> None: ...
+
+
+class _Nobody:
+    """Watches what is not to be shown."""
+
+    def ceiling(self) -> None: ...
+
+    def opening(self, tables: int) -> None: ...
+
+    def playing(self, tally: Tally, at_s: float) -> None: ...
 
     def ending(self) -> None: ...
 
@@ -87,6 +102,7 @@ def run(
 def reached_at_most(options: Options, watcher: Watcher) -> dict[str, Any]:
     """What this generator does a second against a server that does nothing, each seat acting as
     soon as it may: no run on this machine can ask for more."""
+    watcher.ceiling()
     null = NullExchange()
     quick = replace(
         options,
@@ -99,7 +115,7 @@ def reached_at_most(options: Options, watcher: Watcher) -> dict[str, Any]:
         slos=(),
     )
     try:
-        result = run(quick, "", null, watcher)
+        result = run(quick, "", null, _Nobody())
     finally:
         null.end()
     return {

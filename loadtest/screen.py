@@ -40,8 +40,13 @@ class Lines:
         self._said_at = 0.0
         self._ending = False
 
+    def ceiling(self) -> None:
+        self._say("trying what the generator reaches against a server that does nothing")
+        self._said_at = 0.0
+
     def opening(self, tables: int) -> None:
-        self._say(f"opening tables: {tables} of {self._options.tables}")
+        total = self._options.tables
+        self._say(f"{tables} of {total} tables open" if tables else f"opening {total} tables")
 
     def playing(self, tally: Tally, at_s: float) -> None:
         if at_s > 0:
@@ -73,6 +78,9 @@ class Screen:
             expand=True,
         )
         self._task = self._bar.add_task("starting", total=None)
+
+    def ceiling(self) -> None:
+        self._bar.update(self._task, description="the generator's ceiling")
 
     def opening(self, tables: int) -> None:
         self._bar.update(

@@ -52,6 +52,11 @@ class Shared(Protocol):
     checks: Checks
     items: PublicItems
     window: Window
+    look_at: float
+    """When the plan is to be looked at again (monotonic)."""
+
+    def look(self, now: float) -> None:
+        """It is `look_at`, or later. Called between two messages."""
 
     def metadata(self, seat: "LoadSeat") -> tuple[tuple[str, str], ...]: ...
 
@@ -202,6 +207,11 @@ class LoadSeat:
             for message in self.protocol.outgoing():
                 stream.send(message)
 
+    def send_now(self) -> None:
+        """Do not wait for the end of the loop's turn."""
+        if self._stream is not None:
+            self._stream.flush()
+
     def _retry(self) -> None:
         self._timer = None
         self.protocol.retry()
@@ -232,6 +242,8 @@ class LoadSeat:
         table.close_records(now)
         if self.protocol.has_outgoing:
             self._flush()
+        if now >= self._shared.look_at:
+            self._shared.look(now)
 
     def _take_told(self, now: float) -> bool:
         """Seats that nothing concerns are sent equal bytes: only the first has them parsed."""

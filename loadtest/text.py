@@ -22,6 +22,18 @@ MEANINGS: Final = {
 }
 
 
+WIDTH_UNSEEN: Final = 160
+"""Columns of a pipe or a file, where nothing is to be cut off."""
+
+
+def console(*, stderr: bool) -> Console:
+    """Where a result is printed: as wide as the terminal, or as what is said needs."""
+    found = Console(stderr=stderr, highlight=False)
+    if found.is_terminal:
+        return found
+    return Console(stderr=stderr, highlight=False, width=WIDTH_UNSEEN, soft_wrap=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What a run comes to, in a line."""
@@ -56,7 +68,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
     for line in result["slo"]:
         verdict = "[green]pass[/]" if line["pass"] else "[red]FAIL[/]"
         console.print(f"{verdict}  {line['slo']}  measured {line['measured_ms']:.3f} ms")
-    console.print(_percentiles(result))
+    console.print(_percentiles(result, console.is_terminal))
     for name, good in result["checks"].items():
         verdict = "[green]held[/]" if good else "[red]FAILED[/]"
         console.print(f"{verdict}  {name}: {CHECKS[name]}", soft_wrap=True)
@@ -107,8 +119,8 @@ def show(console: Console, result: dict[str, Any]) -> None:
     console.print(f"again: {run['command']}", markup=False, soft_wrap=True)
 
 
-def _percentiles(result: dict[str, Any]) -> Table:
-    table = Table(box=None, padding=(0, 1), header_style="bold", expand=True)
+def _percentiles(result: dict[str, Any], seen: bool) -> Table:
+    table = Table(box=None, padding=(0, 1), header_style="bold", expand=seen)
     table.add_column("ms", no_wrap=True)
     for name in ("p50", "p90", "p99", "p99.9", "max", "count"):
         table.add_column(name, justify="right", no_wrap=True)

@@ -76,6 +76,9 @@ class GrpcioStream:
     def send(self, message: bytes) -> None:
         self._write(message)
 
+    def flush(self) -> None:
+        """A task writes: it comes as soon as the loop lets it."""
+
     def finish(self) -> None:
         self._write(FINISHED)
 

@@ -134,6 +134,10 @@ class LeanStream:
         else:
             self._waiting.append(message)
 
+    def flush(self) -> None:
+        if self._call is not None:
+            self._call.flush()
+
     def finish(self) -> None:
         if self._call is not None:
             self._call.half_close()

@@ -23,6 +23,9 @@ class Stream(Protocol):
     def send(self, message: bytes) -> None:
         """In order. What cannot be sent any more is dropped: `ended` has told, or will."""
 
+    def flush(self) -> None:
+        """What was sent leaves now, where it would else wait for the end of the loop's turn."""
+
     def finish(self) -> None:
         """Close our half: leave in order. The other side then ends the stream."""
 

@@ -31,7 +31,7 @@ class NullServer:
 
     def __init__(self, make_table: MakeTable = NullTable) -> None:
         self._make_table = make_table
-        self._server = Server(self._accept, CLIENT)
+        self.http2 = Server(self._accept, CLIENT)
         self._tables: dict[str, NullTable] = {}
         self._streams: dict[tuple[str, int], NullStream] = {}
         self._persons = 0
@@ -44,10 +44,10 @@ class NullServer:
         }
 
     async def open(self, port: int = 0) -> int:
-        return await self._server.open("127.0.0.1", port)
+        return await self.http2.open("127.0.0.1", port)
 
     async def close(self) -> None:
-        await self._server.close(0)
+        await self.http2.close(0)
 
     def table(self, name: str) -> NullTable:
         return self._tables[name]
@@ -92,6 +92,11 @@ class NullServer:
 
     def _create(self, message: bytes) -> Message:
         request = lobby_pb2.CreateTableRequest.FromString(message)
+        name = self.new_table(request.seats)
+        return lobby_pb2.CreateTableResponse(table=lobby_pb2.Table(name=name))
+
+    def new_table(self, seats: int) -> str:
+        """Its name."""
         name = f"tables/{len(self._tables)}"
 
         def tell(seat: int, item: play_pb2.Item) -> None:
@@ -100,8 +105,8 @@ class NullServer:
                 stream.tell(item)
 
         chance = random.Random(self._chance.getrandbits(32))
-        self._tables[name] = self._make_table(name, request.seats, tell, chance)
-        return lobby_pb2.CreateTableResponse(table=lobby_pb2.Table(name=name))
+        self._tables[name] = self._make_table(name, seats, tell, chance)
+        return name
 
     def _join(self, message: bytes) -> Message:
         request = lobby_pb2.JoinTableRequest.FromString(message)

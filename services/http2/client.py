@@ -77,6 +77,10 @@ class Call:
         """Send one message; what the server does not take yet is kept, however much it is."""
         self._stream.send(message)
 
+    def flush(self) -> None:
+        """What was sent leaves now, not at the end of the loop's turn."""
+        self._stream.flush()
+
     def half_close(self) -> None:
         """We have said everything."""
         self._stream.finish()

@@ -92,6 +92,10 @@ class Stream:
         self._pending += message
         self.ready = self._push()
 
+    def flush(self) -> None:
+        """Write at once what the connection would write at the end of the loop's turn."""
+        self._connection.flush()
+
     def finish(self, trailers: Headers | None = None) -> None:
         """Nothing more will be sent: end our side, after what waits."""
         if self.local_ended:

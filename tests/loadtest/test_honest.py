@@ -1,15 +1,20 @@
 """The tester is honest: it reports a stall, and it finds every lie a server may tell."""
 
 import asyncio
-from typing import ClassVar
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import pytest
 from pit.v1 import play_pb2
 
+from loadtest import crowd as crowd_module
+from loadtest import health
 from loadtest.connections.grpcio import GrpcioConnections
 from loadtest.histograms import Histograms
 from loadtest.null.server import MakeTable, NullServer
 from loadtest.null.table import NullTable
+from loadtest.table import LoadTable
 from support.lies import LIES, LeaksALot
 from support.pit import command, environment
 from support.small_load import small_load, until
@@ -87,6 +92,60 @@ async def test_a_stall_of_two_seconds_is_in_the_percentiles(
     assert accepted["p99"] >= 0.85 * STALL_S * 1000
     assert accepted["max"] >= 0.95 * STALL_S * 1000
     assert accepted["p90"] >= 0.4 * STALL_S * 1000
+
+
+class SlowToSend:
+    """A generator that thinks for long about each action."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        choose = crowd_module.choose
+
+        def slowly(*given: Any) -> Any:
+            time.sleep(0.02)
+            return choose(*given)
+
+        monkeypatch.setattr(crowd_module, "choose", slowly)
+
+
+class SlowToRead:
+    """A generator that takes long over each message, and sends in time nevertheless."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        close_records = LoadTable.close_records
+
+        def slowly(table: LoadTable, now: float) -> None:
+            time.sleep(0.003)
+            close_records(table, now)
+
+        monkeypatch.setattr(LoadTable, "close_records", slowly)
+
+
+@pytest.mark.parametrize("slow", [SlowToSend, SlowToRead])
+async def test_a_generator_that_is_too_slow_is_not_valid(
+    slow: Callable[[pytest.MonkeyPatch], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with small_load(monkeypatch, tables=8, rate=200) as (crowd, _):
+        slow(monkeypatch)
+        await until(lambda: crowd.samples.counts["sent"] >= 50)
+        seen = crowd.samples.take()
+    histograms = Histograms()
+    histograms.add(seen.latencies)
+    lag_ms = histograms["loop_lag"].percentile_ms(99)
+    assert not health.valid(seen.counts["late"] / seen.counts["sent"], lag_ms)
+
+
+async def test_the_plan_does_not_wait_until_all_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two messages what is due is sent, though the loop's timer has not come."""
+    async with small_load(monkeypatch, rate=100) as (crowd, _):
+        await until(lambda: all(slot.table and slot.table.open for slot in crowd.slots))
+        assert crowd._tick_handle is not None
+        crowd._tick_handle.cancel()
+        await asyncio.sleep(0.1)
+        sent = crowd.samples.counts["sent"]
+        crowd.slots[0].seats[0].received(b"")
+        assert crowd.samples.counts["sent"] > sent
+        seats = [seat for slot in crowd.slots for seat in slot.seats]
+        await until(lambda: not any(seat.protocol.in_flight for seat in seats))
 
 
 async def load(server: NullServer, *options: str) -> tuple[int, str]:

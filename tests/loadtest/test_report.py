@@ -19,6 +19,7 @@ from loadtest.messages import Done, Report
 from loadtest.options import Options, Stage
 from loadtest.results import Circumstances, document
 from loadtest.samples import OVER_TIME, Samples
+from loadtest.screen import Lines
 from loadtest.slo import parse
 from loadtest.tally import Tally
 
@@ -113,6 +114,25 @@ def test_the_text_says_gates_first_then_percentiles_checks_and_health(
              "valid  generator", "again: pit load"]  # fmt: skip
     places = [found.index(one) for one in order]
     assert places == sorted(places)
+
+
+def test_nothing_is_cut_off_in_a_pipe(
+    result: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    result["run"]["exchange"] = "a long description of an exchange, " * 10
+    text.show(text.console(stderr=False), result)
+    lines = capsys.readouterr().out.splitlines()
+    assert any(text.MEANINGS["trade"] in line for line in lines)
+    assert result["run"]["exchange"].rstrip() in [line.rstrip() for line in lines]
+    assert not any("…" in line for line in lines)
+
+
+def test_a_log_says_once_that_tables_are_opened(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Lines(OPTIONS)
+    lines.ceiling()
+    for tables in (0, 0, 3):
+        lines.opening(tables)
+    assert capsys.readouterr().err.splitlines()[1:] == ["opening 10 tables"]
 
 
 def test_the_hdr_log_is_read_by_others(tmp_path: Path) -> None:

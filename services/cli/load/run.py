@@ -6,8 +6,6 @@ import signal
 import sys
 from typing import Any
 
-from rich.console import Console
-
 from loadtest import compare, report, run, text
 from loadtest.local import LocalExchange
 from loadtest.null.process import NullExchange
@@ -23,7 +21,7 @@ def load(asked: Asked) -> int:
     """Run a load test; its exit code. Raises `Failure`."""
     # A shell starts what runs in the background with interrupts ignored; ours are to be reported.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    console = Console(stderr=asked.as_json, highlight=False)
+    console = text.console(stderr=asked.as_json)
     own: LocalExchange | None = None
     try:
         options = settle(asked)
