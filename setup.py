@@ -30,6 +30,7 @@ HOT = (
     "services/bots/careful.py",
     "services/bots/hands.py",
     "services/bots/strategy.py",
+    "services/client/acting.py",
     "services/client/deck.py",
     "services/client/happenings.py",
     "services/client/items.py",

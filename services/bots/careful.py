@@ -7,7 +7,7 @@ from services.bots import hands
 from services.bots.acts import Act, Ring
 from services.bots.strategy import Sight, Strategy, answer, call_out
 
-ALLOWED: Final = (4, 4, 4, 5, 6, 8, 10, 13, 16, 16)
+ALLOWED: Final[tuple[int, ...]] = (4, 4, 4, 5, 6, 8, 10, 13, 16, 16)
 """Trades without a gain before it counts as blocked, by cards held: near the corner it waits."""
 BULL_KEPT_FROM: Final = 6
 """With so many of a suit the Bull will soon be its ninth card; before, it is a penalty."""

@@ -45,7 +45,7 @@ READ_LINGER_MS_MAX: Final = 2.0
 """As a matcher's: what it wrote in one turn for several shards is then read in one."""
 OPENING: Final = frozenset({OpenTable, OpenSeated, VoteRematch})
 """Commands that open a table, or lead to one."""
-RETRY_S: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
+RETRY_S: Final[tuple[float, ...]] = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 class Outflow:
