@@ -38,7 +38,7 @@ STREAMS: Final = (
     ),
     Panel(
         "Archive behind by",
-        "Since everything in the log was last on the archive's disk. A few seconds are usual.",
+        "Since everything in the log was last on the archive's disk. Up to ten seconds are usual.",
         "s",
         (("max(pit_archive_lag_seconds)", "behind"),),
         warns=30,

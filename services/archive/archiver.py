@@ -1,35 +1,32 @@
-"""The archiver's loop: every shard in turn, to disk every few seconds."""
+"""The archiver's loop: all shards are read together, and brought to disk one after the other."""
 
 import time
 from threading import Event
-from typing import Protocol
+from typing import Final, Protocol
 
 import structlog
 
-from services.archive.copier import ShardCopier, flush
+from services.archive.copier import ShardCopier, flush, step
 from services.archive.index import GameIndex, mend
 from services.archive.port import Archive
-from services.log.port import StoreFull, Unavailable, Unclear
+from services.archive.turns import Turns
+from services.log.port import ReaderLog, StoreFull, Unavailable, Unclear
 
 log = structlog.get_logger()
 
-READ_COUNT = 500
-"""Entries a shard and pass: a pass stays short, so that no shard waits long."""
-POLL_S = 0.2
-SYNC_S = 2.0
-"""How old a record may be before it is on disk; the log keeps the last minute anyway."""
-PENDING_BYTES_MAX = 8 * 1024 * 1024
-"""Bounds memory while catching up."""
-HISTORY_CHECK_S = 2.0
-FORGET_S = 3_600.0
-RETRY_S = 0.5
+READ_COUNT: Final = 200
+"""Entries a shard and pass: a pass stays short, and so does the server's one answer."""
+POLL_S: Final = 0.2
+HISTORY_CHECK_S: Final = 2.0
+FORGET_S: Final = 3_600.0
+RETRY_S: Final = 0.5
 
 
 class Observer(Protocol):
     """Who counts how it goes."""
 
-    def caught_up(self) -> None:
-        """Everything that was in the log is on disk."""
+    def holds_all_until(self, moment_s: float) -> None:
+        """Everything that was in the log at that moment, by the monotonic clock, is on disk."""
 
     def failing(self) -> None:
         """It went well before, and does not now."""
@@ -41,6 +38,7 @@ class Archiver:
     def __init__(
         self,
         copiers: list[ShardCopier],
+        source: ReaderLog,
         archive: Archive,
         index: GameIndex,
         keep_days: int,
@@ -48,10 +46,12 @@ class Archiver:
     ) -> None:
         self._observer = observer
         self._copiers = copiers
+        self._turns = Turns(copiers)
+        self._source = source
         self._archive = archive
         self._index = index
         self._keep_days = keep_days
-        self._synced_s = self._checked_s = time.monotonic()
+        self._checked_s = time.monotonic()
         self._forgot_s = -FORGET_S
         self._mending = mend(index, archive)
 
@@ -65,7 +65,7 @@ class Archiver:
                     self._check_history()
                 busy = self._pass()
                 if stopping and not busy:
-                    self._flush()
+                    flush(self._copiers, self._index)
                     return
                 if failing:
                     log.info("archiving_again")
@@ -83,18 +83,12 @@ class Archiver:
                 stop.wait(RETRY_S if failing else POLL_S)
 
     def _pass(self) -> bool:
-        busy = False
-        for copier in self._copiers:
-            busy |= copier.step(READ_COUNT) == READ_COUNT
+        busy = bool(step(self._copiers, self._source, READ_COUNT))
         if missing := next(self._mending, 0):
             log.debug("index_mended", games=missing)
             busy = True
         now_s = time.monotonic()
-        pending_bytes = sum(copier.pending_bytes for copier in self._copiers)
-        if now_s - self._synced_s >= SYNC_S or pending_bytes >= PENDING_BYTES_MAX:
-            self._flush()
-            if self._observer and not busy:
-                self._observer.caught_up()
+        self._flush_due(now_s)
         if now_s - self._checked_s >= HISTORY_CHECK_S:
             self._check_history()
         if now_s - self._forgot_s >= FORGET_S:
@@ -104,9 +98,13 @@ class Archiver:
                 log.info("games_forgotten", games=len(removed), older_than_days=self._keep_days)
         return busy
 
-    def _flush(self) -> None:
-        flush(self._copiers, self._index)
-        self._synced_s = time.monotonic()
+    def _flush_due(self, now_s: float) -> None:
+        if due := self._turns.due(now_s):
+            files = sum(copier.pending_games for copier in due)
+            flush(due, self._index)
+            self._turns.taken(len(due), files, now_s)
+        if self._observer:
+            self._observer.holds_all_until(min(copier.on_disk_s for copier in self._copiers))
 
     def _check_history(self) -> None:
         for copier in self._copiers:

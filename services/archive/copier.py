@@ -5,21 +5,23 @@ So a copier that dies is followed by one that reads some entries again: each gam
 to which entry it holds, and what it holds already is passed over.
 """
 
+import time
 from collections import deque
 from collections.abc import Collection, Sequence
+from typing import Final
 
 import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from engine.events import GameEnded, Record, ScoreAdjusted, TableClosed
+from engine.events import GameEnded, ScoreAdjusted, TableClosed
 from services.archive import frames
 from services.archive.frames import Digest, Frame, Head, Kept, Seal, Spoiled, Torn, Undone, id_order
 from services.archive.index import GameIndex
-from services.archive.passing import changes_nothing
+from services.archive.passing import TELLING, changes_nothing
 from services.archive.port import Archive
 from services.archive.source import from_content
-from services.archive.summary import Summary, summary_of
-from services.log.codec import Undecodable, unpack_record
+from services.archive.summary import CHANGING, Summary, summary_of
+from services.log.codec import Undecodable, kinds_in_record, unpack_record
 from services.log.port import Chunk, Damaged, OutEntry, ReaderLog
 
 log = structlog.get_logger()
@@ -27,6 +29,8 @@ log = structlog.get_logger()
 REMEMBERED_ENTRIES = 20_000
 """How far back a fork of the history can be found; a store loses about two seconds at worst."""
 NOTHING = "0-0"
+SEALED: Final = frozenset({GameEnded, ScoreAdjusted, TableClosed})
+"""After these a game is sealed: what it brought is settled, for now. All are `CHANGING`."""
 
 
 class HistoryLost(Exception):
@@ -36,11 +40,12 @@ class HistoryLost(Exception):
 class _Game:
     """What must be known of a game's file to append to it, and of the game for the index."""
 
-    __slots__ = ("digest", "last_id", "summary")
+    __slots__ = ("digest", "last", "summary")
 
     def __init__(self, name: str) -> None:
         self.digest = Digest()
-        self.last_id = NOTHING
+        self.last = id_order(NOTHING)
+        """The newest entry the file tells of."""
         self.summary = Summary(name)
 
     def read(self, frame: Frame, body: bytes) -> None:
@@ -48,9 +53,9 @@ class _Game:
             return
         self.digest.add(body)
         if isinstance(frame, Kept | Spoiled):
-            self.last_id = frame.out_id
+            self.last = id_order(frame.out_id)
         elif isinstance(frame, Undone):
-            self.last_id = min(self.last_id, frame.after_id, key=id_order)
+            self.last = min(self.last, id_order(frame.after_id))
 
 
 class ShardCopier:
@@ -68,6 +73,10 @@ class ShardCopier:
         self.shard = shard
         self.last_id = source.archived_up_to(shard)
         self.pending_bytes = 0
+        self.pending_entries = 0
+        self.on_disk_s = time.monotonic()
+        """When everything that was in the log then is on disk; at first, when this began."""
+        self._read_s = self.on_disk_s
         self._flushed_id = self.last_id
         self._store_id = store_id
         self._archive = archive
@@ -77,20 +86,24 @@ class ShardCopier:
         self._games: dict[str, _Game] = {}
         self._changed: dict[str, Summary] = {}
         self._unusable: set[str] = set()
-        self._pending: dict[str, bytearray] = {}
+        self._pending: dict[str, list[bytes]] = {}
         self._recent: deque[tuple[str, bytes]] = deque(maxlen=REMEMBERED_ENTRIES)
 
-    def step(self, count: int) -> int:
-        """Take over the next entries, at most `count`; how many there were."""
-        entries = self._source.out_after(self.shard, self.last_id, count, 0)
-        if not entries:
-            return 0
-        if not self._follows(entries[0]):
+    def take(self, entries: Sequence[OutEntry]) -> None:
+        """Take over the log's next entries. Where they do not follow upon the last one taken, what
+        the store lost is marked as undone, and the next ones are others."""
+        if entries and not self._follows(entries[0]):
             self._go_back(entries[0])
-            entries = self._source.out_after(self.shard, self.last_id, count, 0)
+            return
         for entry in entries:
             self._take(entry)
-        return len(entries)
+        self.pending_entries += len(entries)
+
+    def has_read_all(self, moment_s: float) -> None:
+        """Nothing beyond what was taken stood in the log at that moment, by the monotonic clock."""
+        self._read_s = moment_s
+        if not self.is_ahead:
+            self.on_disk_s = moment_s
 
     def check_history(self) -> None:
         """Ask whether the newest entry taken is still there; call when idle and after a pause."""
@@ -107,6 +120,11 @@ class ShardCopier:
         return self._changed.values()
 
     @property
+    def pending_games(self) -> int:
+        """How many files the next `append` writes to."""
+        return len(self._pending)
+
+    @property
     def is_ahead(self) -> bool:
         """Whether more was taken than the store was told."""
         return self._flushed_id != self.last_id
@@ -115,7 +133,8 @@ class ShardCopier:
         """Bring the records taken to disk. Raises `OSError`; everything is then read again."""
         if self._pending:
             try:
-                self._archive.append({game: bytes(piece) for game, piece in self._pending.items()})
+                pieces = {game: b"".join(frames) for game, frames in self._pending.items()}
+                self._archive.append(pieces)
             except OSError:
                 self._start_over()
                 raise
@@ -128,13 +147,16 @@ class ShardCopier:
         if self.is_ahead:
             self._source.archived(self.shard, self.last_id)
             self._flushed_id = self.last_id
+        self.pending_entries = 0
+        self.on_disk_s = self._read_s
 
     def _start_over(self) -> None:
         """Some pieces may be on disk in part: forget, and read again from the last flush."""
         self._games.clear()
         self._changed.clear()
         self._pending.clear()
-        self.pending_bytes = 0
+        self.pending_bytes = self.pending_entries = 0
+        self._read_s = self.on_disk_s
         self.last_id = self._flushed_id
         while self._recent and self._recent[-1][0] != self.last_id:
             self._recent.pop()
@@ -149,46 +171,42 @@ class ShardCopier:
         return entry.before_id == self.last_id
 
     def _take(self, entry: OutEntry) -> None:
+        place = id_order(entry.id)
         for chunk in entry.chunks:
-            self._take_chunk(entry, chunk)
+            self._take_chunk(entry, place, chunk)
         self.last_id = entry.id
         self._recent.append((entry.id, entry.nonce))
 
-    def _take_chunk(self, entry: OutEntry, chunk: Chunk) -> None:
-        name, record = chunk.table, self._record(chunk)
-        if record is not None and changes_nothing(record):
+    def _take_chunk(self, entry: OutEntry, place: tuple[int, int], chunk: Chunk) -> None:
+        name, kinds = chunk.table, _kinds(chunk)
+        if kinds is not None and kinds <= TELLING and _only_tells(chunk):
             return
         game = self._game(name)
-        if game is None or id_order(entry.id) <= id_order(game.last_id):
+        if game is None or place <= game.last:
             return
-        game.last_id = entry.id
-        if record is None:
+        game.last = place
+        if kinds is None:
             log.error("record_spoiled", game=name, entry=entry.id)
             self._put(name, game, Spoiled(entry.id))
             return
         self._put(name, game, Kept(entry.id, entry.now_ms, chunk.body))
-        if game.summary.take_record(record):
+        if kinds.isdisjoint(CHANGING):
+            return
+        if game.summary.take_packed(chunk.body):
             self._changed[name] = game.summary
-        kinds = {type(item) for item in record.items}
-        if not kinds.isdisjoint((GameEnded, ScoreAdjusted, TableClosed)):
+        if not kinds.isdisjoint(SEALED):
             self._put_packed(name, frames.pack(game.digest.seal(self._key)))
         if TableClosed in kinds:
             del self._games[name]
-
-    def _record(self, chunk: Chunk) -> Record | None:
-        """`None` where it is spoiled."""
-        if not chunk.intact:
-            return None
-        try:
-            return unpack_record(chunk.table, chunk.body)
-        except Undecodable:
-            return None
 
     def _put(self, name: str, game: _Game, frame: Frame) -> None:
         self._put_packed(name, game.digest.append(frame))
 
     def _put_packed(self, name: str, packed: bytes) -> None:
-        self._pending.setdefault(name, bytearray()).extend(packed)
+        pieces = self._pending.get(name)
+        if pieces is None:
+            pieces = self._pending[name] = []
+        pieces.append(packed)
         self.pending_bytes += len(packed)
 
     def _game(self, name: str) -> _Game | None:
@@ -271,12 +289,45 @@ class ShardCopier:
                         game.read(*part)
             except Damaged:
                 return False  # a damaged file is not written to
-        return id_order(game.last_id) > id_order(fork)
+        return game.last > id_order(fork)
+
+
+def _kinds(chunk: Chunk) -> set[type] | None:
+    """What is in a record; `None` where it is spoiled."""
+    if not chunk.intact:
+        return None
+    try:
+        return kinds_in_record(chunk.body)
+    except Undecodable:
+        return None
+
+
+def _only_tells(chunk: Chunk) -> bool:
+    try:
+        return changes_nothing(unpack_record(chunk.table, chunk.body))
+    except Undecodable:
+        return False  # it is kept as it stands, and `verify` says more
 
 
 def _just_before(entry_id: str) -> str:
     epoch, number = id_order(entry_id)
     return f"{epoch}-{number - 1}" if number else f"{epoch - 1}-{2**64 - 1}"
+
+
+def step(copiers: Sequence[ShardCopier], source: ReaderLog, count: int) -> list[ShardCopier]:
+    """Take over what is new in these shards, at most `count` entries a shard, in one round trip.
+    Gives those that may have more."""
+    asked_s = time.monotonic()
+    news = source.news({copier.shard: copier.last_id for copier in copiers}, count)
+    busy = []
+    for copier in copiers:
+        entries = news.get(copier.shard, [])
+        copier.take(entries)
+        if len(entries) == count or (entries and copier.last_id != entries[-1].id):
+            busy.append(copier)
+        else:
+            copier.has_read_all(asked_s)
+    return busy
 
 
 def flush(copiers: Sequence[ShardCopier], index: GameIndex) -> None:

@@ -12,9 +12,9 @@ bytes than a header, or zeros. Anything else that does not check is damage, and 
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 from zlib import crc32
 
 import msgpack
@@ -78,6 +78,8 @@ Frame = Head | Kept | Undone | Spoiled | Seal
 KINDS: Final[tuple[type[Frame], ...]] = (Head, Kept, Undone, Spoiled, Seal)
 """A kind's number is its place here. Given out once, never changed."""
 _ENCODERS, _DECODERS = zip(*map(compile_class, KINDS), strict=True)
+_KIND_OF: Final = {cls: kind for kind, cls in enumerate(KINDS)}
+_pack: Final[Callable[[Any], bytes]] = msgpack.Packer(autoreset=True).pack
 
 
 @value
@@ -92,9 +94,8 @@ def pack(frame: Frame) -> bytes:
 
 
 def _pack_body(frame: Frame) -> bytes:
-    kind = KINDS.index(type(frame))
-    body: bytes = msgpack.packb((kind, *_ENCODERS[kind](frame)))
-    return body
+    kind = _KIND_OF[type(frame)]
+    return _pack((kind, *_ENCODERS[kind](frame)))
 
 
 def _wrap(body: bytes) -> bytes:

@@ -61,7 +61,7 @@ def run(settings: Settings) -> int:
         metrics = ArchiveMetrics(root) if settings.metrics_port else None
         if metrics:
             metrics.serve(settings)
-        Archiver(copiers, archive, index, settings.archive_days, metrics).run(stop)
+        Archiver(copiers, source, archive, index, settings.archive_days, metrics).run(stop)
     except HistoryLost as error:
         log.error("history_lost", reason=str(error))
         return EXIT_STORE

@@ -1,5 +1,7 @@
 """Records that only told somebody something: of a table that is stopped, closed or never was."""
 
+from typing import Final
+
 from engine.events import (
     Answered,
     AttachRefused,
@@ -9,6 +11,9 @@ from engine.events import (
     Shown,
     WatchRefused,
 )
+
+TELLING: Final = frozenset({Answered, AttachRefused, RequestAnswered, Shown, WatchRefused})
+"""A record in which there is anything else is part of the game."""
 
 
 def changes_nothing(record: Record) -> bool:

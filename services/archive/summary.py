@@ -82,10 +82,11 @@ class Summary:
                 changed |= self.take(seq, event)
         return changed
 
-    def take_packed(self, packed: bytes) -> None:
+    def take_packed(self, packed: bytes) -> bool:
         """The same; one that cannot be decoded is passed over: `verify` says more."""
         with suppress(Undecodable):
-            self.take_record(unpack_record(self.game, packed))
+            return self.take_record(unpack_record(self.game, packed))
+        return False
 
     def _opened(self, event: events.TableOpened) -> None:
         self.rules = event.rules
@@ -168,6 +169,9 @@ _CHANGES: Final[dict[type, Callable[[Summary, Any], None]]] = {
     events.ScoreAdjusted: Summary._adjusted,
     events.TableClosed: Summary._closed,
 }
+
+CHANGING: Final = frozenset(_CHANGES)
+"""Events that may change a summary; a record without any does not."""
 
 _FORMAT: Final = 1
 _encode, _decode = compile_class(Summary)

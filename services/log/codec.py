@@ -32,6 +32,7 @@ __all__ = [
     "InBatch",
     "LobbyLine",
     "Undecodable",
+    "kinds_in_record",
     "pack_batch",
     "pack_command",
     "pack_lobby_line",
@@ -293,6 +294,24 @@ def unpack_record(table: str, data: bytes) -> Record:
     if not 0 <= first_seq <= U64_MAX:
         raise Undecodable("range")
     return Record(table, first_seq, tuple(map(_item, unpacked[2:])))
+
+
+def kinds_in_record(data: bytes) -> set[type]:
+    """Classes of the items in a packed record, for whoever need not decode most of them. Raises
+    `Undecodable`; that it does not, says nothing of the items' fields."""
+    unpacked = _unpack(data, ENTRY_BYTES_MAX, RECORD_ITEMS_MAX, 256, False)
+    if len(unpacked) < 2:
+        raise Undecodable("shape")
+    kinds = set()
+    for item in unpacked[2:]:
+        if type(item) is not tuple or not item:
+            raise Undecodable("shape")
+        code = item[0]
+        kind = _ITEMS.get(code) if type(code) is int else None
+        if kind is None:
+            raise Undecodable("code")
+        kinds.add(kind)
+    return kinds
 
 
 def _item(data: Any) -> Any:

@@ -415,6 +415,10 @@ class MemoryReaderLog:
             found = self._store.read().out_after(shard, out_id, count)
         return found
 
+    def news(self, after: Mapping[int, str], count: int) -> dict[int, list[OutEntry]]:
+        found = {shard: self.out_after(shard, out_id, count, 0) for shard, out_id in after.items()}
+        return {shard: entries for shard, entries in found.items() if entries}
+
     def archived(self, shard: int, out_id: str) -> None:
         self._store.request("archive", shard, out_id)
 

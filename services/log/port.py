@@ -311,6 +311,10 @@ class ReaderLog(Protocol):
 
     def out_after(self, shard: int, out_id: str, count: int, block_ms: int) -> list[OutEntry]: ...
 
+    def news(self, after: Mapping[int, str], count: int) -> dict[int, list[OutEntry]]:
+        """What stands in each shard's `out` after the given id, at most `count` entries a shard, at
+        once and in one round trip. Shards where there is nothing are left out."""
+
     def archived(self, shard: int, out_id: str) -> None:
         """The archive holds everything up to `out_id`, on disk. Written to `pit:{07}:arch`."""
 

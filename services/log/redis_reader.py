@@ -1,5 +1,7 @@
 """The reader's side of the log on Redis or Valkey, for archiver, `verify` and `replay`."""
 
+from collections.abc import Mapping
+
 from services.log import keys
 from services.log.connection import StoreIdentity, SyncConnection
 from services.log.entry import NO_ENTRY, unpack_out
@@ -25,6 +27,15 @@ class RedisReaderLog:
             wait_s=block_ms / 1000,
         )  # fmt: skip
         return [unpack_out(shard, one) for _, raw in reply or () for one in raw]
+
+    def news(self, after: Mapping[int, str], count: int) -> dict[int, list[OutEntry]]:
+        streams = map(keys.out_stream, after)
+        reply = self._server.ask("XREAD", "COUNT", count, "STREAMS", *streams, *after.values())
+        found = {}
+        for key, raw in reply or ():
+            shard = keys.shard_of(key)
+            found[shard] = [unpack_out(shard, one) for one in raw]
+        return found
 
     def archived(self, shard: int, out_id: str) -> None:
         self._server.call("SET", keys.archived(shard), out_id)

@@ -18,11 +18,10 @@ class ArchiveMetrics:
     def __init__(self, directory: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._exposed = Exposed()
         self.registry = registry = self._exposed.registry
-        self._clock = clock
-        self._caught_up_s = clock()
+        self._holds_until_s = clock()
         self._failures = Counts(registry, catalogue.ARCHIVE_FAILURES).counts
         lag = gauge(registry, catalogue.ARCHIVE_LAG)
-        lag.set_function(lambda: clock() - self._caught_up_s)
+        lag.set_function(lambda: clock() - self._holds_until_s)
         free = gauge(registry, catalogue.DISK_FREE)
         free.set_function(lambda: float(shutil.disk_usage(directory).free))
         size = gauge(registry, catalogue.DISK_SIZE)
@@ -32,9 +31,9 @@ class ArchiveMetrics:
         """Answer scrapes. Raises `SettingsProblem`."""
         self._exposed.serve(settings)
 
-    def caught_up(self) -> None:
-        """Everything that was in the log is on disk."""
-        self._caught_up_s = self._clock()
+    def holds_all_until(self, moment_s: float) -> None:
+        """Everything that was in the log at that moment, by the same clock, is on disk."""
+        self._holds_until_s = moment_s
 
     def failing(self) -> None:
         self._failures[()] += 1

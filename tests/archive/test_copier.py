@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgpack
 import pytest
 
 from engine.events import AttachRefused, Record
+from services.archive.copier import step
 from services.archive.directory import ArchiveBusy, DirectoryArchive
 from services.archive.frames import Head, Kept, Seal, Spoiled, Undone
 from services.log.memory import MemoryOwnerLog, MemoryReaderLog
@@ -13,6 +15,8 @@ from support.archiving import Archiving
 from support.whole_game import GAME, ShardWriter, WholeGame
 
 CUTS = (1, 5, 11, 12, 40)
+OFFER_OPENED = 23
+"""Its code in the log."""
 
 
 @pytest.fixture
@@ -44,8 +48,7 @@ def test_the_position_is_told_after_the_records_are_on_disk(
     ids = archiving.write(game, 0, 10)
     reader = MemoryReaderLog(archiving.store)
     monkeypatch.setattr(archiving.archive, "append", fail)
-    while archiving.copier.step(500):
-        pass
+    archiving.read()
     with pytest.raises(OSError, match="no space"):
         archiving.copier.flush()
     assert reader.archived_up_to(0) == "0-0"
@@ -84,7 +87,7 @@ def test_a_new_archiver_goes_on_where_the_dead_one_stopped(
     archiving.write(game, 0, flushed)
     archiving.copy()
     archiving.write(game, flushed)
-    archiving.copier.step(5)  # taken, and lost with the process
+    step([archiving.copier], archiving.source, 5)  # taken, and lost with the process
     archiving.copier = archiving.new_copier()
     archiving.copy()
     records = [frame for frame in archiving.kept() if isinstance(frame, Kept)]
@@ -137,6 +140,19 @@ def test_a_spoiled_record_is_noted(archiving: Archiving, game: WholeGame) -> Non
     archiving.store.damage_chunk(0, ids[30], GAME)
     archiving.copy()
     assert Spoiled(ids[30]) in archiving.kept()
+    assert "damage" in {finding.kind for finding in archiving.verdict(live=False).findings}
+
+
+def test_a_record_nobody_can_decode_is_kept_and_found_out(
+    archiving: Archiving, game: WholeGame
+) -> None:
+    """Its checksum holds, so it is what a matcher wrote: nothing of it is thrown away."""
+    half = len(game.records) // 2
+    archiving.write(game, 0, half)
+    odd: bytes = msgpack.packb((1, 1, (OFFER_OPENED, "no such field")))
+    archiving.writer.write_packed(game.records[half][0], (GAME, odd))
+    archiving.copy()
+    assert odd in [frame.record for frame in archiving.kept() if isinstance(frame, Kept)]
     assert "damage" in {finding.kind for finding in archiving.verdict(live=False).findings}
 
 

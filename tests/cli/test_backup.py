@@ -15,7 +15,7 @@ import pytest
 from engine.events import Record
 from services.archive import frames
 from services.archive.audit import audit
-from services.archive.copier import ShardCopier
+from services.archive.copier import ShardCopier, step
 from services.archive.directory import DirectoryArchive
 from services.archive.frames import Kept, Torn, id_order
 from services.archive.index import GameIndex
@@ -79,7 +79,7 @@ class Store:
         copier = ShardCopier(
             0, self.log.meta().store_id, archive, self.log, KEY, GameIndex(self.root, writing=True)
         )
-        while copier.step(1_000):
+        while step([copier], self.log, 1_000):
             pass
         copier.flush()
         archive.close()

@@ -439,8 +439,7 @@ def test_the_archiver_tells_the_index_before_the_store(
     """What the log may let go must be found by whoever reads the index."""
     recorded.write(game)
     log, copier = MemoryReaderLog(recorded.store), recorded.archiving.copier
-    while copier.step(500):
-        pass
+    recorded.archiving.read()
     write = recorded.archiving.index.write
 
     def fail(*_: object) -> None:
@@ -459,7 +458,8 @@ def test_the_archiver_tells_the_index_before_the_store(
 def test_a_damaged_index_is_made_anew_by_the_archiver(three: Recorded) -> None:
     stop = threading.Event()
     copier = three.archiving.copier
-    archiver = Archiver([copier], three.archiving.archive, three.archiving.index, 30)
+    parts = three.archiving
+    archiver = Archiver([copier], parts.source, parts.archive, parts.index, 30)
     three.archiving.index.close()
     (three.root / FILE).write_bytes(b"no database at all, but long enough to be one" * 40)
     running = threading.Thread(target=archiver.run, args=(stop,))

@@ -85,9 +85,11 @@ def test_any_command_comes_back(cls: type, data: st.DataObject):
 def test_any_event_and_note_comes_back(cls: type, data: st.DataObject):
     items = tuple(data.draw(st.lists(instances_of(cls), min_size=1, max_size=3)))
     record = events.Record(table(0), data.draw(st.integers(0, 2**64 - 1)), items)
-    back = codec.unpack_record(table(0), codec.pack_record(record))
+    packed = codec.pack_record(record)
+    back = codec.unpack_record(table(0), packed)
     assert back == record
     assert [type(item) for item in back.items] == [cls] * len(items)
+    assert codec.kinds_in_record(packed) == {cls}
 
 
 @given(st.data())
@@ -301,6 +303,7 @@ DECODERS: dict[str, typing.Callable[[bytes], Any]] = {
     "command": codec.unpack_command,
     "batch": codec.unpack_batch,
     "record": lambda data: codec.unpack_record(table(0), data),
+    "kinds": codec.kinds_in_record,
     "lobby line": codec.unpack_lobby_line,
     "table": codec.unpack_table,
 }
@@ -325,6 +328,7 @@ GOOD_BYTES = {
     "command": [packed for name, packed in samples().items() if name.startswith("command")],
     "batch": [samples()["batch"]],
     "record": [packed for name, packed in samples().items() if name.startswith("record")],
+    "kinds": [packed for name, packed in samples().items() if name.startswith("record")],
     "lobby line": [samples()["lobby line"]],
     "table": [samples()["table"]],
 }

@@ -176,3 +176,14 @@ def test_a_reader_follows_and_waits(backend: Backend, turns: Turns):
     assert reader.out_after(1, entries[0].id, 10, 1_000) == entries[1:]
     assert reader.out_after(1, entries[-1].id, 10, 5) == []
     assert reader.out_after(1, entries[-1].id, 10, 0) == []
+
+
+def test_a_reader_asks_for_the_news_of_many_shards_at_once(backend: Backend, turns: Turns):
+    reader = backend.reader()
+    turns.turn()
+    turns.turn()
+    entries = turns.log.out_after(1, "0-0", 10)
+    asked = {0: "0-0", 1: entries[0].id, 3: "0-0"}
+    assert reader.news(asked, 10) == {1: entries[1:]}
+    assert reader.news(asked, 1) == {1: entries[1:2]}
+    assert reader.news({1: entries[-1].id}, 10) == {}

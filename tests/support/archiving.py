@@ -6,7 +6,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from services.archive import frames
 from services.archive.audit import Verdict, audit
-from services.archive.copier import ShardCopier
+from services.archive.copier import ShardCopier, step
 from services.archive.directory import DirectoryArchive
 from services.archive.frames import Digest, Frame, Head, Kept, Seal
 from services.archive.index import GameIndex
@@ -27,19 +27,23 @@ class Archiving:
         self.writer = ShardWriter(MemoryOwnerLog(self.store))
         self.archive = DirectoryArchive(root, writing=True)
         self.index = GameIndex(root, writing=True)
+        self.source = MemoryReaderLog(self.store)
         self.copier = self.new_copier()
 
     def new_copier(self) -> ShardCopier:
         store_id = self.store.meta().store_id
-        source = MemoryReaderLog(self.store)
-        return ShardCopier(0, store_id, self.archive, source, KEY, self.index)
+        return ShardCopier(0, store_id, self.archive, self.source, KEY, self.index)
 
     def write(self, game: WholeGame, first: int = 0, last: int | None = None) -> list[str]:
         return [self.writer.write(now_ms, record) for now_ms, record in game.records[first:last]]
 
-    def copy(self) -> None:
-        while self.copier.step(COUNT):
+    def read(self) -> None:
+        """Take all there is, without bringing it to disk."""
+        while step([self.copier], self.source, COUNT):
             pass
+
+    def copy(self) -> None:
+        self.read()
         self.copier.flush()
 
     def trim(self) -> None:

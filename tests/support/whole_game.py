@@ -104,6 +104,12 @@ class ShardWriter:
 
     def write(self, now_ms: int, *records: Record) -> str:
         """One entry; its id."""
+        return self.write_packed(
+            now_ms, *((record.table, pack_record(record)) for record in records)
+        )
+
+    def write_packed(self, now_ms: int, *chunks: tuple[str, bytes]) -> str:
+        """The same, whatever the bytes say."""
         expected = f"{self._epoch}-{self._number}"
         self._number += 1
         commit = Commit(
@@ -114,7 +120,7 @@ class ShardWriter:
             id=f"{self._epoch}-{self._number}",
             position=START,
             now_ms=now_ms,
-            chunks=tuple((record.table, pack_record(record)) for record in records),
+            chunks=chunks,
             dead=(),
             lobby=(),
         )

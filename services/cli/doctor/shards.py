@@ -19,7 +19,8 @@ LAG_FAIL_S: Final = 5.0
 """A quiet owner writes down how far it has read about once a second: less says nothing."""
 ARCHIVE_WARN_S: Final = 30.0
 ARCHIVE_FAIL_S: Final = 600.0
-"""An archiver syncs every two seconds. What it has not copied stays in the log, and fills it."""
+"""An archiver syncs each shard within ten seconds. What it has not copied stays in the log, and
+fills it."""
 CLOCK_BACK_WARN_MS: Final = 2_000
 GATEWAY_SILENT_MS: Final = 8_000
 """As matchers judge it: four signs of life."""

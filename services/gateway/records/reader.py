@@ -1,8 +1,8 @@
 """A game's records, wherever they are: on disk up to a certain entry, and beyond it in the log.
 
 Files are read in a thread of their own, one request after the other, so that the loop never waits
-for a disk. What the log is asked for is bounded: while an archiver runs it is never more than a
-few seconds behind.
+for a disk. What the log is asked for is bounded: while an archiver runs it is never more than
+about ten seconds behind.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ from services.log.port import GatewayLog, OutEntry
 READ_COUNT: Final = 64
 """Entries in one reply: 3 MiB where every turn was full."""
 ENTRIES_MAX: Final = 4_096
-"""Entries read from the log for one request: ten seconds of a shard in which 400 turns a second
-leave something. An archiver that is further behind must catch up first."""
+"""Entries read from the log for one request, twice what an archiver lets come together before it
+brings a shard to disk. One that is further behind must catch up first."""
 WAITING_MAX: Final = 64
 """Requests that wait for the disk; with more of them, later ones had better come later."""
 
