@@ -181,6 +181,24 @@ def test_a_restored_shard_is_taken_at_once_and_its_game_is_proven(
     assert audit(find(GAME, archive, KEY.public_key(), None)).sealed
 
 
+def test_what_no_archive_has_yet_is_in_the_backup(
+    store: Store, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The archiver is seconds behind: of a game that has just been played it has nothing."""
+    records = WholeGame(seed=5).played().records
+    store.copy()
+    publish(KEY, store.root)
+    store.write(records)
+    back_up(file, as_json=True)
+    assert json.loads(capsys.readouterr().out)["games"] == 0
+    store.empty()
+    shutil.rmtree(store.root)
+    restore(file, as_json=False)
+    store.copy()
+    game = audit(find(GAME, DirectoryArchive(store.root), KEY.public_key(), None))
+    assert (game.findings, game.finished, game.sealed) == ((), True, True)
+
+
 def test_an_older_server_takes_its_own_and_a_newer_one_takes_it_too(
     redis_url: str, valkey_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
