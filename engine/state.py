@@ -6,19 +6,22 @@ out again.
 """
 
 from array import array
+from collections.abc import Callable
 from dataclasses import fields
+from functools import lru_cache
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any, Final
 
 from engine.cards import DECKS
 from engine.commands import NOBODY
 from engine.deadlines import soonest_ms
 from engine.events import RequestAnswered
-from engine.limits import SECOND_MS
+from engine.limits import ANSWERS_KEPT, SECOND_MS
 from engine.lots import lots_of
 from engine.rules import Rules
 from engine.shown import Mark, Phase
-from engine.table import ANSWER_MASK, Numbers, Seat, Table
+from engine.table import Numbers, Seat, Table
 
 __all__ = [
     "Numbers", "Seat", "Table", "digest", "digest_of", "dump", "gateways", "load",
@@ -42,19 +45,28 @@ SEAT_FIELDS: Final = (
 )  # fmt: skip
 RULES_FIELDS: Final = tuple(field.name for field in fields(Rules))
 
+RULES_KEPT: Final = 64
+"""Sets of rules whose plain form is remembered: the presets, and what people mixed lately."""
+
+Getter = Callable[[Any], tuple[Any, ...]]
+_table_fields: Final[Getter] = attrgetter(*TABLE_FIELDS)
+_table_tuples: Final[Getter] = attrgetter(*TUPLE_FIELDS)
+_seat_fields: Final[Getter] = attrgetter(*SEAT_FIELDS)
+_switches: Final[Getter] = attrgetter(*RULES_FIELDS)
+
 
 def dump(table: Table) -> list[Any]:
     """The table as nested lists of int, str, bytes, bool and None.
 
     `[fields, tuples, rules, marks, opening, requests, seats]`; a seat is
     `[fields, person's numbers, stand-in's numbers, whether the newest stream is the stand-in's]`,
-    numbers are `[generation, last, answers]`, an answer
-    `[number, content, rejection, parameters, seq]`.
+    numbers are `[generation, last, kept, refusals]` as in `Numbers` (nothing kept where nothing
+    was asked), a refusal `[number, rejection, parameters]`.
     """
     return [
-        [getattr(table, name) for name in TABLE_FIELDS],
-        [list(getattr(table, name)) for name in TUPLE_FIELDS],
-        _plain_rules(table.rules),
+        list(_table_fields(table)),
+        [list(held) for held in _table_tuples(table)],
+        _plain_switches(_switches(table.rules)),
         [[mark.epoch, mark.nonce, mark.first_seq] for mark in table.marks],
         None if table.opening is None else _plain_request(table.opening),
         [_plain_request(answer) for answer in table.requests.values()],
@@ -62,9 +74,10 @@ def dump(table: Table) -> list[Any]:
     ]
 
 
-def _plain_rules(rules: Rules) -> list[Any]:
-    plain = [getattr(rules, name) for name in RULES_FIELDS]
-    return [list(switch) if isinstance(switch, tuple) else _int(switch) for switch in plain]
+@lru_cache(maxsize=RULES_KEPT)
+def _plain_switches(switches: tuple[Any, ...]) -> list[Any]:
+    """One list for all tables of the same rules: of a dump nothing is ever changed."""
+    return [list(switch) if isinstance(switch, tuple) else _int(switch) for switch in switches]
 
 
 def _int(switch: Any) -> Any:
@@ -84,17 +97,19 @@ def _plain_request(answer: RequestAnswered) -> list[Any]:
 
 
 def _plain_numbers(numbers: Numbers) -> list[Any]:
-    answers = [
-        [a.number, numbers.content(a.number), int(a.rejection), list(a.parameters), a.seq]
-        for a in numbers.answers()
+    last = numbers.last
+    refusals = [
+        [number, int(rejection), list(parameters)]
+        for number, (rejection, parameters) in numbers.refusals.items()
+        if number > last - ANSWERS_KEPT
     ]
-    return [numbers.generation, numbers.last, answers]
+    return [numbers.generation, last, numbers.kept.tolist() if last else [], refusals]
 
 
 def _plain_seat(seat: Seat) -> list[Any]:
     person, stand_in = seat.numbers
     return [
-        [getattr(seat, name) for name in SEAT_FIELDS],
+        list(_seat_fields(seat)),
         _plain_numbers(person),
         _plain_numbers(stand_in),
         seat.current is stand_in,
@@ -129,15 +144,15 @@ def _loaded_seat(plain: list[Any]) -> Seat:
     seat = Seat()
     for name, held in zip(SEAT_FIELDS, plain_fields, strict=True):
         setattr(seat, name, held)
-    for bot, (generation, last, answers) in enumerate((person, stand_in)):
-        numbers = seat.numbers[bot]
+    for numbers, (generation, last, kept, refusals) in zip(
+        seat.numbers, (person, stand_in), strict=True
+    ):
         numbers.begin(generation)
         numbers.last = last
-        for number, content, rejection, parameters, seq in answers:
-            place = (number & ANSWER_MASK) << 1
-            numbers.kept[place : place + 2] = array("Q", (content, seq))
-            if rejection:
-                numbers.refuse(number, rejection, tuple(parameters))
+        if last:
+            numbers.kept = array("Q", kept)
+        for number, rejection, parameters in refusals:
+            numbers.refuse(number, rejection, tuple(parameters))
     seat.current = seat.numbers[stand_in_acts]
     return seat
 

@@ -138,7 +138,7 @@ class State:
             return _fenced(snapshot.shard)
         self._store_tables(state, snapshot)
         older = state.heads[:1] if state.heads and state.heads[0].intact else []
-        state.heads = [Head(snapshot.expected_id, snapshot.now_ms), *older]
+        state.heads = [Head(snapshot.out_id, snapshot.now_ms), *older]
         self._trim(state, snapshot, keep_ms, older[0].out_id if older else None)
         state.attempts.clear()
         self._count(state)
@@ -242,16 +242,16 @@ class State:
         for table, packed in lines:
             if table in state.tables:
                 state.tables_before[table] = state.tables[table]
-            state.tables[table] = StoredTable(snapshot.expected_id, packed)
+            state.tables[table] = StoredTable(snapshot.out_id, packed)
             state.rewritten.add(table)
 
     @staticmethod
     def _trim(state: ShardState, snapshot: Snapshot, keep_ms: int, older_id: str | None) -> None:
-        state.marks.append((snapshot.expected_id, snapshot.now_ms))
+        state.marks.append((snapshot.out_id, snapshot.now_ms))
         old = [mark for mark in state.marks if mark[1] <= snapshot.now_ms - keep_ms]
         state.marks = old[-1:] + [mark for mark in state.marks if mark not in old]
         if older_id and old:
-            ids = [older_id, old[-1][0], state.archived or older_id, state.out[-1].id]
+            ids = [older_id, old[-1][0], state.archived or older_id, snapshot.out_id]
             keep_from = min(map(parse_id, ids))
             state.out = [one for one in state.out if parse_id(one.id) >= keep_from]
         position = parse_id(snapshot.position.entry)

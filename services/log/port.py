@@ -164,12 +164,15 @@ class Commit:
 
 @value
 class Snapshot:
-    """Tables as they were at `out_id`. `tables` holds those that changed since the last one."""
+    """Tables as they were between two turns. `tables` holds those that changed since the last
+    snapshot. It may be stored some turns later than it was begun."""
 
     shard: int
     nonce: bytes
     expected_id: str
-    """Newest entry of `out`: a snapshot is made between turns, of everything up to here."""
+    """What must be the newest entry of `out`, the holder's own."""
+    out_id: str
+    """The entry after which the tables were like this; position and log time are of it, too."""
     position: InPosition
     now_ms: int
     tables: tuple[tuple[str, bytes], ...]

@@ -137,7 +137,7 @@ class RedisOwnerLog:
         return entries
 
     def snapshot(self, snapshot: Snapshot, keep_ms: int) -> None:
-        shard, out_id = snapshot.shard, snapshot.expected_id
+        shard, out_id = snapshot.shard, snapshot.out_id
         lines: list[Any] = []
         for table, packed in snapshot.tables:
             lines += (table, snapshot_line(table, out_id, packed))
@@ -147,8 +147,8 @@ class RedisOwnerLog:
             "EVAL", scripts.SNAPSHOT, 6,
             keys.lease(shard), keys.out_stream(shard), keys.in_stream(shard),
             keys.snapshot(shard), keys.archived(shard), keys.attempts(shard),
-            snapshot.nonce, out_id, position_text(snapshot.position), snapshot.now_ms, keep_ms,
-            *lines,
+            snapshot.nonce, snapshot.expected_id, out_id, position_text(snapshot.position),
+            snapshot.now_ms, keep_ms, *lines,
         )  # fmt: skip
         _raise(outcome_of(shard, reply))
 

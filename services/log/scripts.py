@@ -117,13 +117,13 @@ SNAPSHOT: Final = (
     _CRC
     + """
 local lease, out, commands, snap, arch, tries = unpack(KEYS)
-local nonce, id, position, now, keep = unpack(ARGV, 1, 5)
+local nonce, newest, id, position, now, keep = unpack(ARGV, 1, 6)
 local held = redis.call('HMGET', lease, 'o', 'c')
 if held[1] ~= nonce or not tonumber(held[2]) then return 'FENCED' end
 """
     + _NEWEST.format(out="out")
     + """
-if not last or last[1] ~= id or last[2][2] ~= nonce then return 'FENCED' end
+if not last or last[1] ~= newest or last[2][2] ~= nonce then return 'FENCED' end
 local kind = redis.call('TYPE', commands).ok
 if kind ~= 'stream' and kind ~= 'none' then return 'DAMAGED' end
 local function before(a, b)
@@ -160,7 +160,7 @@ for name in string.gmatch(dirty_before, '%S+') do
   if line and string.sub(line, 1, 1) == 'G' then redis.call('HDEL', snap, 't:' .. name) end
 end
 local dirty = {}
-for at = 6, #ARGV, 2 do
+for at = 7, #ARGV, 2 do
   local name, line = ARGV[at], ARGV[at + 1]
   local was = redis.call('HGET', snap, 't:' .. name)
   local lives = string.sub(line, 1, 1) == 'T'
@@ -191,8 +191,9 @@ redis.call('HINCRBY', lease, 'c', 1)
 return 'OK'
 """
 )
-"""KEYS lease out in snap arch tries. ARGV nonce, expected id, position, log time, milliseconds to
-keep, then (table, line) pairs; the line of a table that is gone begins with G, of others with T.
+"""KEYS lease out in snap arch tries. ARGV nonce, expected id, id of the entry it is a snapshot of,
+position, log time, milliseconds to keep, then (table, line) pairs; the line of a table that is gone
+begins with G, of others with T.
 
 The hash `snap`: `t:<table>` the newest line of each table, `dirty` the tables the newest snapshot
 wrote, `u:<table>` for each of those the line it had before, `new` and `old` the heads of the two

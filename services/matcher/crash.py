@@ -11,6 +11,7 @@ LABELS: Final = (
     "decided",
     "before-commit",
     "after-commit",
+    "saving",
     "before-snapshot",
     "after-snapshot",
     "before-release",

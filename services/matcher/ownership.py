@@ -6,9 +6,6 @@ from typing import Final
 
 import structlog
 
-from engine.check import InvariantBroken, check
-from engine.state import dump
-from services.log.codec import pack_table
 from services.log.lease import LOOK_MS, OWNER_MARK_BYTES, owner_mark
 from services.log.port import (
     Fenced,
@@ -16,7 +13,6 @@ from services.log.port import (
     LogError,
     Meta,
     OwnerLog,
-    Snapshot,
     StoreChanged,
     StoreFull,
     Unavailable,
@@ -30,7 +26,8 @@ from services.matcher.limits import (
     TURN_COMMANDS_MAX,
 )
 from services.matcher.observer import UNOBSERVED, Observer
-from services.matcher.recovery import UnreadableShard, pack_stopped, recover
+from services.matcher.recovery import UnreadableShard, recover
+from services.matcher.saving import Saving
 from services.matcher.settling import settle
 from services.matcher.shard import Shard
 from services.matcher.sharing import Sharing
@@ -75,6 +72,7 @@ class Ownership:
 
     def look_after(self, now_s: float) -> None:
         """Whatever is due between two turns; never more than one long thing at a time."""
+        saves = self._save_on()
         if now_s < self._look_after_s and not self.waiting:
             return
         self._look_after_s = now_s + LOOK_AFTER_S
@@ -89,10 +87,8 @@ class Ownership:
                 return
         except (Unavailable, Unclear, StoreFull):
             return  # an unclear acquisition is a lease that stands still: it is taken again
-        for shard in self.shards.values():
-            if shard.is_quiet() and self._snapshot_is_due(shard, now_s):
-                self.snapshot(shard)
-                return
+        if not saves:
+            self._begin_saving(now_s)
 
     def failed(self, shard: Shard, error: LogError) -> None:
         """A write of this shard did not succeed: what that means for owning it."""
@@ -180,51 +176,64 @@ class Ownership:
 
     # ---------------------------------------------------------------- keeping
 
-    def _snapshot_is_due(self, shard: Shard, now_s: float) -> bool:
-        return now_s >= shard.snapshot_due_s or shard.events_since_snapshot >= SNAPSHOT_EVENTS
+    def _begin_saving(self, now_s: float) -> None:
+        """Begin the snapshot of the first shard that is due, if one is."""
+        for shard in self.shards.values():
+            due = now_s >= shard.snapshot_due_s or shard.events_since_snapshot >= SNAPSHOT_EVENTS
+            if due and shard.is_quiet():
+                shard.snapshot_due_s = now_s + SNAPSHOT_MS / 1000
+                if shard.snapshot_id != shard.written.id:
+                    shard.begin_saving()
+                    return
+
+    def _save_on(self) -> bool:
+        """Go on with the snapshot in the making; whether there is one."""
+        for shard in self.shards.values():
+            saving = shard.saving
+            if saving is None or shard.unclear:
+                continue
+            if saving.left:
+                saving.pack_some(shard.tables)
+                self._crash.passing("saving")
+            elif shard.is_quiet():
+                self._store(shard, saving)
+            return True
+        return False
 
     def snapshot(self, shard: Shard) -> None:
-        """Store what changed since the last snapshot; trim what nobody needs any more."""
-        shard.snapshot_due_s = self._monotonic() + SNAPSHOT_MS / 1000
-        if shard.snapshot_id == shard.written.id:
-            return
-        self._check_tables(shard)
-        tables = tuple(
-            (name, pack_table(dump(shard.tables[name])) if name in shard.tables else pack_stopped())
-            for name in shard.dirty
-        )
-        snapshot = Snapshot(
-            shard=shard.number,
-            nonce=shard.nonce,
-            expected_id=shard.written.id,
-            position=shard.written_position,
-            now_ms=shard.written.now_ms,
-            tables=tables,
-            gone=tuple(shard.gone),
-        )
+        """Store at once what changed since the last snapshot. Only while the shard is quiet."""
+        shard.forget_saving()
+        if shard.snapshot_id != shard.written.id:
+            saving = shard.begin_saving()
+            saving.pack_all(shard.tables)
+            self._store(shard, saving)
+
+    def _store(self, shard: Shard, saving: Saving) -> None:
+        """Store a snapshot of which nothing is left to pack; trim what nobody needs any more.
+
+        Where that fails its tables are left to the next one: what was unclear may be stored or not,
+        and either is right, since the next one stores them all again."""
+        self._tell_broken(shard, saving)
         self._crash.passing("before-snapshot")
         begun_s = self._monotonic()
         try:
-            self.log.snapshot(snapshot, KEEP_OUT_MS)
+            self.log.snapshot(
+                saving.snapshot(shard.number, shard.nonce, shard.written.id), KEEP_OUT_MS
+            )
         except LogError as error:
+            shard.forget_saving()
             self.failed(shard, error)
             return
         self._crash.passing("after-snapshot")
         self._observer.snapshot(self._monotonic() - begun_s)
-        shard.snapshot_id = shard.written.id
-        shard.dirty.clear()
-        shard.gone.clear()
-        shard.events_since_snapshot = 0
+        shard.saved()
 
-    def _check_tables(self, shard: Shard) -> None:
-        """Look for what a fault of ours would leave. It is told and play goes on: whether to freeze
-        a table is a person's decision, for whom its records are all there."""
-        for name in shard.dirty & shard.tables.keys():
-            try:
-                check(shard.tables[name])
-            except InvariantBroken as broken:
-                self._observer.invariant_broken()
-                log.error("invariant broken", shard=shard.number, table=name, what=str(broken))
+    def _tell_broken(self, shard: Shard, saving: Saving) -> None:
+        """A fault of ours is told and play goes on: whether to freeze a table is a person's
+        decision, for whom its records are all there."""
+        for name, what in saving.broken:
+            self._observer.invariant_broken()
+            log.error("invariant broken", shard=shard.number, table=name, what=what)
 
     def _settle(self, shard: Shard, now_s: float) -> None:
         try:

@@ -10,14 +10,13 @@ from engine.shown import Phase
 from engine.state import load
 from engine.table import Table
 from services.log.chain import Held, Verdict, take
-from services.log.codec import Undecodable, pack_table, unpack_record, unpack_table
+from services.log.codec import Undecodable, unpack_record, unpack_table
 from services.log.port import Acquired, Chunk, OwnerLog
 from services.matcher.clock import LogClock
+from services.matcher.saving import STOPPED
 from services.matcher.shard import Shard
 
 PAGE_ENTRIES: Final = 256
-STOPPED: Final = ["stopped"]
-"""What a snapshot keeps of a table that was stopped, so that it stays stopped."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -44,10 +43,6 @@ def recover(
     _replay(owner_log, shard, loaded.out_id)
     shard.snapshot_id = loaded.out_id
     return shard
-
-
-def pack_stopped() -> bytes:
-    return pack_table(STOPPED)
 
 
 def _load_table(shard: Shard, name: str, packed: bytes) -> None:

@@ -12,6 +12,7 @@ from services.log.port import Acquired, Commit, InEntry, InPosition
 from services.matcher.clock import LogClock
 from services.matcher.limits import TURN_COMMANDS_MAX
 from services.matcher.presence import Presence
+from services.matcher.saving import Saving
 from services.matcher.timers import Timers
 
 
@@ -78,7 +79,10 @@ class Shard:
         self.look_again_ms = 0
         """A turn is taken now and then without cause: silence, too, must be noticed."""
         self.dirty: set[str] = set()
+        """Tables changed, or stopped, since the last snapshot was begun."""
         self.gone: set[str] = set()
+        self.saving: Saving | None = None
+        """The snapshot in the making."""
         self.events_since_snapshot = 0
         self.snapshot_due_s = 0.0
         self.snapshot_id = ""
@@ -114,6 +118,13 @@ class Shard:
         """Whether a table of this name belongs to this shard."""
         return name.startswith(self.prefix)
 
+    def about_to_change(self, name: str) -> None:
+        """The next snapshot takes this table; the one in the making takes it as it still is."""
+        saving = self.saving
+        if saving is not None and name in saving.left:
+            saving.pack(name, self.tables)
+        self.dirty.add(name)
+
     def drop(self, name: str) -> None:
         """A closed table leaves memory, and with the next snapshot the store."""
         self.tables.pop(name, None)
@@ -126,6 +137,7 @@ class Shard:
 
     def stop(self, name: str, reason: str) -> None:
         """A damaged table: nothing is decided on it any more. Other tables go on."""
+        self.about_to_change(name)
         self.drop(name)
         self.gone.discard(name)
         self.dirty.add(name)
@@ -161,6 +173,36 @@ class Shard:
         wake_ms = self.timers.next_ms()
         until_ms = self.look_again_ms
         return (wake_ms if 0 < wake_ms < until_ms else until_ms) - now_ms
+
+    # ---------------------------------------------------------------- snapshots
+
+    def begin_saving(self) -> Saving:
+        """Begin a snapshot of what memory holds. Only while the shard is quiet."""
+        self.saving = saving = Saving(
+            self.written.id,
+            self.written_position,
+            self.written.now_ms,
+            self.dirty,
+            self.gone,
+            self.events_since_snapshot,
+        )
+        self.dirty, self.gone = set(), set()
+        return saving
+
+    def saved(self) -> None:
+        """The snapshot in the making is stored."""
+        if saving := self.saving:
+            self.saving = None
+            self.snapshot_id = saving.out_id
+            self.events_since_snapshot -= saving.events
+
+    def forget_saving(self) -> None:
+        """Leave what the snapshot in the making was to store to the next one."""
+        if saving := self.saving:
+            self.saving = None
+            for name in saving.names():
+                held = name in self.tables or name in self.stopped
+                (self.dirty if held else self.gone).add(name)
 
     # ---------------------------------------------------------------- commits
 

@@ -255,7 +255,7 @@ class Turn:
         if items is None:
             items = self.items[name] = []
             self.first_seqs[name] = table.seq + 1
-            shard.dirty.add(name)
+            shard.about_to_change(name)
         if name not in shard.marked:
             shard.marked.add(name)
             mark = Marked(shard.epoch, shard.nonce)

@@ -99,7 +99,7 @@ PLANTED = {
     ),
     "a snapshot that does not look at the newest entry": Planted(
         "SNAPSHOT",
-        "if not last or last[1] ~= id or last[2][2] ~= nonce then return 'FENCED' end",
+        "if not last or last[1] ~= newest or last[2][2] ~= nonce then return 'FENCED' end",
         "",
         snapshot_tests.test_only_the_holder_on_its_own_history_stores_a_snapshot,
     ),

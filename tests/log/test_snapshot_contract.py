@@ -1,5 +1,7 @@
 """Snapshots and trimming, on every store."""
 
+from dataclasses import replace
+
 import pytest
 
 from services.log.port import Damaged, Fenced, InPosition, Lease, Loaded, Snapshot
@@ -48,6 +50,18 @@ def test_a_table_may_come_back_under_its_name(turns: Turns):
     turns.turn()
     turns.snapshot([(A, b"a3")])
     assert turns.log.load(1).tables == {A: b"a3"}
+
+
+def test_it_may_be_of_an_earlier_entry_than_the_newest(backend: Backend, turns: Turns):
+    turns.turn()
+    begun = turns.next_snapshot([(A, b"a1")])
+    for _ in range(3):
+        turns.turn(later_ms=LONG_MS)
+    turns.log.snapshot(replace(begun, expected_id=turns.expected[0]), 0)
+    assert turns.log.load(1) == Loaded(begun.out_id, {A: b"a1"}, ())
+    turns.turn()
+    turns.snapshot([(A, b"a2")], keep_ms=0)
+    assert turns.out()[0] == begun.out_id, "what follows the older snapshot is still there"
 
 
 @pytest.mark.parametrize("change", ["nonce", "expected_id"])

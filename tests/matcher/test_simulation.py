@@ -10,6 +10,8 @@ import pytest
 
 from services.log.linger import Linger
 from services.log.memory import Fault
+from services.matcher import ownership, saving
+from services.matcher.limits import SNAPSHOT_MS
 from services.matcher.matcher import Matcher
 from support.conductor import Conductor
 from support.world import World
@@ -75,6 +77,8 @@ def simulate(seed: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Conductor, Tro
     pick = world.random
     linger_s = pick.choice([0.0, 0.002])
     monkeypatch.setattr(Linger, "wait_s", lambda self: linger_s)
+    monkeypatch.setattr(saving, "SAVED_TABLES", pick.choice([1, 8]))
+    monkeypatch.setattr(ownership, "SNAPSHOT_MS", pick.choice([100, SNAPSHOT_MS]))
     trouble = Trouble(world, pick.choice([0.0, 0.02, 0.1, 0.3]), pick.choice([0.0005, 0.005]))
     world.store.fault = trouble.fault
     trouble.matchers = [trouble.start(), trouble.start()]

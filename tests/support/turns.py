@@ -104,6 +104,7 @@ class Turns:
             shard=self.shard,
             nonce=self.nonce,
             expected_id=self.expected[0],
+            out_id=self.expected[0],
             position=self.position,
             now_ms=self.now_ms,
             tables=tuple(tables),

@@ -10,6 +10,7 @@ from typing import Any
 from engine import state
 from engine.cards import DECKS
 from engine.commands import NOBODY
+from engine.limits import ANSWERS_KEPT
 from engine.rules import Rules
 
 from .cards import to_packed
@@ -155,11 +156,14 @@ def chair_fields(twin: Twin, chair: Chair) -> dict[str, Any]:
 
 
 def plain_player(player: Player) -> list[Any]:
-    answers = [
-        [past.number, past.content, int(past.rejection), list(past.parameters), past.seq]
-        for past in player.answers
-    ]
-    return [player.generation, player.last_number, answers]
+    kept = [0] * (2 * ANSWERS_KEPT if player.answers else 0)
+    refusals = []
+    for past in player.answers:
+        place = 2 * (past.number % ANSWERS_KEPT)
+        kept[place : place + 2] = past.content, past.seq
+        if past.rejection:
+            refusals.append([past.number, int(past.rejection), list(past.parameters)])
+    return [player.generation, player.last_number, kept, refusals]
 
 
 def named(dumped: list[Any]) -> dict[str, Any]:
