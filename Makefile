@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test test-all soak lint bench proto compiled
+.PHONY: demo test test-all soak lint bench peers proto compiled
 
 demo: $(VENV)/.run
 	$(BIN)/pit demo
@@ -30,6 +30,10 @@ lint: $(VENV)/.lint
 
 bench: $(VENV)/.lint
 	$(BIN)/python -m loadtest.bench
+
+# What `make bench` compares with besides, in a folder of its own; needs npm.
+peers:
+	cd loadtest/peers/colyseus && npm ci --no-audit --no-fund
 
 # The same package with its hot modules compiled by mypyc, in .venv-compiled. Needs a C compiler.
 compiled: $(VENV)/.lint

@@ -19,6 +19,7 @@ from time import perf_counter, sleep
 
 from engine import commands as c
 from engine import events as e
+from loadtest import processes
 from loadtest.bench.plan import GOAL, Planner, tables_ready
 from services.log import keys
 from services.log.codec import InBatch, pack_batch, pack_command, unpack_record
@@ -65,17 +66,8 @@ class Exchange:
     pids: dict[str, list[int]]
 
     def cpu_s(self) -> dict[str, float]:
-        """Processor time so far by kind of process; empty where the system does not tell."""
-        tick = os.sysconf("SC_CLK_TCK")
-        spent: dict[str, float] = {}
-        for kind, pids in self.pids.items():
-            for pid in pids:
-                stat = Path(f"/proc/{pid}/stat")
-                if stat.exists():
-                    fields = stat.read_text().rpartition(")")[2].split()
-                    used_s = (int(fields[11]) + int(fields[12])) / tick
-                    spent[kind] = spent.get(kind, 0.0) + used_s
-        return spent
+        """Processor time so far by kind of process."""
+        return {kind: sum(map(processes.cpu_s, pids)) for kind, pids in self.pids.items()}
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from loadtest import processes
 from services.cli.demo import secrets
 from services.cli.demo.exchange import Exchange
 from services.cli.demo.plan import Plan
@@ -17,7 +18,6 @@ PORT_BASES = range(17_700, 27_700, 100)
 """Where an exchange of our own looks for free ports, away from a demo's."""
 OPERATOR_S = 3600
 """Life of the token that opens tables for an opening bell."""
-CLOCK_TICKS_S = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
 class OwnExchange:
@@ -60,18 +60,19 @@ class OwnExchange:
     def kill(self, role: str) -> str:
         before = self.cpu_s()[role]
         name = self._running.kill(role)
-        self._cpu_gone_s[role] = before - sum(map(_cpu_s, self._running.processes()[role]))
+        self._cpu_gone_s[role] = before - sum(map(processes.cpu_s, self._running.processes()[role]))
         return name
 
     def cpu_s(self) -> Mapping[str, float]:
         return {
-            role: round(sum(map(_cpu_s, pids)) + self._cpu_gone_s.get(role, 0.0), 2)
+            role: round(sum(map(processes.cpu_s, pids)) + self._cpu_gone_s.get(role, 0.0), 2)
             for role, pids in self._running.processes().items()
         }
 
     def rss_bytes(self) -> Mapping[str, int]:
         return {
-            role: sum(map(_rss_bytes, pids)) for role, pids in self._running.processes().items()
+            role: sum(map(processes.rss_bytes, pids))
+            for role, pids in self._running.processes().items()
         }
 
     def end(self) -> None:
@@ -100,20 +101,3 @@ def _demo_plan(data: Path, matchers: int) -> Plan:
     raise Failure(
         Exit.IN_USE, f"no free ports between {PORT_BASES[0]} and {PORT_BASES[-1]}", "", "free some"
     )
-
-
-def _cpu_s(pid: int) -> float:
-    """Processor seconds of a process so far; 0 where this cannot be known."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / CLOCK_TICKS_S
-
-
-def _rss_bytes(pid: int) -> int:
-    try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    except OSError:
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
