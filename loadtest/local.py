@@ -35,4 +35,8 @@ class LocalExchange(Protocol):
     def rss_bytes(self) -> Mapping[str, int]:
         """Memory held, by role."""
 
+    def stream_entries(self) -> Mapping[str, int]:
+        """Entries that the store keeps of commands (`in`) and of events (`out`), over all shards;
+        empty where it cannot be asked."""
+
     def end(self) -> None: ...

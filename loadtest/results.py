@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from loadtest import health, plan, slo
+from loadtest.held import Held, memory
 from loadtest.options import Options
 from loadtest.tally import Tally
 
@@ -33,6 +34,7 @@ class Circumstances:
     server_cpu_s: dict[str, float] = field(default_factory=dict)
     """By role, while it was measured; empty where the exchange was not started here."""
     server_rss_bytes: dict[str, int] = field(default_factory=dict)
+    server_held: list[Held] = field(default_factory=list)
     kills: list[dict[str, Any]] = field(default_factory=list)
     ceiling: dict[str, Any] = field(default_factory=dict)
     """What the generator reaches against a server that does nothing."""
@@ -117,6 +119,15 @@ def _run(
             for role, cpu_s in around.server_cpu_s.items()
         },
         "server_rss_bytes": around.server_rss_bytes,
+        "server_memory": memory(around.server_held, options.warmup_s),
+        "server_over_time": [
+            {
+                "at_s": one.at_s,
+                "rss_bytes": dict(one.rss_bytes),
+                "stream_entries": dict(one.stream_entries),
+            }
+            for one in around.server_held
+        ],
         "kills": [
             kill | {"silent_ms": tally.slowest_trade_ms(kill["at_s"])} for kill in around.kills
         ],

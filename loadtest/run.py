@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from math import ceil
 from typing import Any, Final, Protocol
 
+from loadtest.held import LOOK_EVERY_S, Held
 from loadtest.local import LocalExchange
 from loadtest.messages import Done, Go, Opened, Orders, Progress, Report, Stop
 from loadtest.null.process import NullExchange
@@ -199,6 +200,7 @@ class _Course:
         """What is to be done at a time of the run."""
         self._own_cpu_s = 0.0
         self._cpu_before: dict[str, float] = {}
+        self._look_at_s = 0.0
 
     def play(self) -> None:
         try:
@@ -261,6 +263,7 @@ class _Course:
                     self._tally.done(message)
             self._check_local()
             if at_s < self._options.warmup_s + self._options.seconds:
+                self._look(at_s)
                 self._watcher.playing(self._tally, at_s)
             else:
                 self._watcher.ending()
@@ -268,6 +271,14 @@ class _Course:
     def _check_local(self) -> None:
         if self._local is not None:
             self._local.check()
+
+    def _look(self, at_s: float) -> None:
+        """See what the server holds, now and then."""
+        if self._local is not None and at_s >= self._look_at_s:
+            self._look_at_s = at_s + LOOK_EVERY_S
+            held = Held(round(at_s, 1), self._local.rss_bytes(), self._local.stream_entries())
+            if held.rss_bytes:
+                self._around.server_held.append(held)
 
     def _note_cpu(self) -> None:
         self._own_cpu_s = time.process_time()

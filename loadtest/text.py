@@ -8,6 +8,7 @@ from rich.table import Table
 
 from loadtest import health
 from loadtest.checks import CHECKS
+from loadtest.held import MIB
 from loadtest.slo import LATENCIES
 
 MEANINGS: Final = {
@@ -91,6 +92,7 @@ def show(console: Console, result: dict[str, Any]) -> None:
             + ", ".join(f"{role} {cost:g} us" for role, cost in each.items())
             + f", together {sum(each.values()):.0f} us"
         )
+    _show_held(console, run)
     for kill in run["kills"]:
         console.print(
             f"{kill['name']} killed at {kill['at_s']:.1f} s of the run; the slowest trade "
@@ -150,6 +152,20 @@ def _show_generator(console: Console, result: dict[str, Any], generator: dict[st
         console.print(f"        {problem}: what it measured says nothing of the exchange")
     if run["unplaced"]:
         console.print(f"        {run['unplaced']} actions found no table with its exchange open")
+
+
+def _show_held(console: Console, run: dict[str, Any]) -> None:
+    if run["server_memory"]:
+        told = (
+            f"{role} {one['first_bytes'] / MIB:.0f} to {one['last_bytes'] / MIB:.0f} MiB "
+            f"(most {one['most_bytes'] / MIB:.0f}, {one['mib_per_hour']:+g} an hour)"
+            for role, one in run["server_memory"].items()
+        )
+        console.print("server memory: " + ", ".join(told))
+    entries = run["server_over_time"][-1]["stream_entries"] if run["server_over_time"] else {}
+    if entries:
+        told = (f"{name} {number:,}" for name, number in entries.items())
+        console.print("entries in the streams at the end: " + ", ".join(told))
 
 
 def _show_compared(console: Console, compared: dict[str, Any]) -> None:

@@ -57,6 +57,9 @@ class NullExchange:
     def rss_bytes(self) -> Mapping[str, int]:
         return {}
 
+    def stream_entries(self) -> Mapping[str, int]:
+        return {}
+
     def end(self) -> None:
         if self._process is not None:
             self._process.terminate()

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from loadtest import health
 from loadtest.checks import CHECKS
+from loadtest.held import MIB
 from loadtest.scenarios import MEANINGS as SCENARIO_MEANINGS
 from loadtest.slo import LATENCIES
 from loadtest.text import MEANINGS, verdict
@@ -69,6 +70,21 @@ def _plotted(result: dict[str, Any]) -> dict[str, Any]:
             {"at_s": kill["at_s"] - run["warmup_s"], "name": kill["name"]} for kill in run["kills"]
         ],
         "gates": result["slo"],
+        "held": _held(run),
+    }
+
+
+def _held(run: dict[str, Any]) -> dict[str, Any]:
+    """Memory by role in MiB, and entries by stream, with times of their own."""
+    looks = run["server_over_time"]
+    roles = looks[0]["rss_bytes"] if looks else {}
+    streams = looks[0]["stream_entries"] if looks else {}
+    return {
+        "at_s": [look["at_s"] - run["warmup_s"] for look in looks],
+        "memory": {
+            role: [look["rss_bytes"].get(role, 0) / MIB for look in looks] for role in roles
+        },
+        "entries": {name: [look["stream_entries"].get(name) for look in looks] for name in streams},
     }
 
 

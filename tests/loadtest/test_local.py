@@ -40,6 +40,12 @@ def test_a_short_steady_run_plays_and_finds_nothing_wrong(tmp_path: Path) -> Non
         {"slo": "trade:p99<60s", "measured_ms": result["latency_ms"]["trade"]["p99"], "pass": True}
     ]
     assert sum(result["run"]["mix"].values()) > 0.99
+    looks = result["run"]["server_over_time"]
+    assert all(
+        look["rss_bytes"].keys() == {"gateway", "matcher", "archiver", "store"} for look in looks
+    )
+    assert looks[-1]["stream_entries"]["in"] >= looks[0]["stream_entries"]["in"] > 0
+    assert looks[-1]["stream_entries"]["out"] > 0
     assert "pass  trade:p99<60s" in outcome.out
     assert "again: pit load --local" in outcome.out
 

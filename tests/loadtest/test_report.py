@@ -14,6 +14,7 @@ from rich.console import Console
 
 from loadtest import report, text
 from loadtest.checks import Checks
+from loadtest.held import MIB, Held, memory
 from loadtest.histograms import HIGHEST_US, Histograms
 from loadtest.messages import Done, Report
 from loadtest.options import Options, Stage
@@ -54,6 +55,10 @@ def tally() -> Tally:
 def result() -> dict[str, Any]:
     around = Circumstances("pit load --local </script>", "2026-11-30T09:00:00+00:00", "a store")
     around.server_cpu_s = {"gateway": 0.04}
+    around.server_held = [
+        Held(float(at), {"gateway": (100 + at) * MIB}, {"in": 10 * at, "out": 1_000})
+        for at in range(5)
+    ]
     around.kills = [{"role": "matcher", "name": "matcher-1", "at_s": 3.0}]
     return document(OPTIONS, tally(), around)
 
@@ -75,6 +80,32 @@ def test_the_document_sums_up(result: dict[str, Any]) -> None:
     assert [one["sent"] for one in result["run"]["over_time"]] == [80] * 5
     assert result["run"]["kills"][0]["silent_ms"] == 100
     assert json.loads(json.dumps(result)) == json.loads(json.dumps(result, allow_nan=False))
+
+
+def test_what_the_server_holds_is_told_over_time_and_as_a_slope(result: dict[str, Any]) -> None:
+    # The warm-up is 1 s; then a MiB a second more.
+    assert result["run"]["server_memory"] == {
+        "gateway": {
+            "first_bytes": 101 * MIB,
+            "most_bytes": 104 * MIB,
+            "last_bytes": 104 * MIB,
+            "mib_per_hour": 3600.0,
+        }
+    }
+    assert result["run"]["server_over_time"][3] == {
+        "at_s": 3.0,
+        "rss_bytes": {"gateway": 103 * MIB},
+        "stream_entries": {"in": 30, "out": 1_000},
+    }
+
+
+def test_memory_that_only_wavers_has_no_slope() -> None:
+    sizes = [100, 104, 100, 100, 104, 100]
+    looks = [Held(at * 2.0, {"store": size * MIB}, {}) for at, size in enumerate(sizes)]
+    found = memory(looks, 0.0)["store"]
+    assert (found["most_bytes"], found["mib_per_hour"]) == (104 * MIB, 0.0)
+    assert memory(looks[:1], 0.0)["store"]["mib_per_hour"] == 0.0
+    assert memory(looks, 99.0) == {}
 
 
 def test_a_late_generator_makes_a_run_invalid(result: dict[str, Any]) -> None:
@@ -102,6 +133,11 @@ def test_the_page_needs_nothing_else_and_trusts_nobody(result: dict[str, Any]) -
     assert data["at_s"] == [-1.0, 0.0, 1.0, 2.0, 3.0]
     assert data["columns"]["trade_p99_ms"] == [100.0] * 5
     assert data["curves"]["trade"][0][0] == 0.0
+    assert data["held"] == {
+        "at_s": [-1.0, 0.0, 1.0, 2.0, 3.0],
+        "memory": {"gateway": [100.0, 101.0, 102.0, 103.0, 104.0]},
+        "entries": {"in": [0, 10, 20, 30, 40], "out": [1_000] * 5},
+    }
 
 
 def test_the_text_says_gates_first_then_percentiles_checks_and_health(
@@ -114,6 +150,8 @@ def test_the_text_says_gates_first_then_percentiles_checks_and_health(
              "valid  generator", "again: pit load"]  # fmt: skip
     places = [found.index(one) for one in order]
     assert places == sorted(places)
+    assert "gateway 101 to 104 MiB (most 104, +3600 an hour)" in found
+    assert "entries in the streams at the end: in 40, out 1,000" in found
 
 
 def test_nothing_is_cut_off_in_a_pipe(
@@ -161,5 +199,6 @@ def test_the_readme_tells_every_key(result: dict[str, Any]) -> None:
     told = set(re.findall(r"`([^`]+)`", re.sub(r"(?s)```.*?```", "", readme)))
     told |= {word for phrase in told for word in phrase.split()}
     keys = {*result, *result["run"], *result["generator"], *result["slo"][0], *result["checks"]}
+    keys |= {*result["run"]["server_memory"]["gateway"], *result["run"]["server_over_time"][0]}
     keys |= {*result["latency_ms"], *result["latency_ms"]["trade"], *result["run"]["over_time"][0]}
     assert keys <= told, keys - told

@@ -46,11 +46,14 @@ const series = (label, name) => ({ label, stroke: colour(name), width: 2, value:
   points: { show: false }, spanGaps: true });
 
 function overTime(id, lines, scales) {
-  const data = [DATA.at_s, ...lines.map((line) => DATA.columns[line.column])];
-  return draw(id, data, {
+  drawLines(id, DATA.at_s, lines.map((line) => ({ ...line, values: DATA.columns[line.column] })), scales);
+}
+
+function drawLines(id, atS, lines, scales) {
+  draw(id, [atS, ...lines.map((line) => line.values)], {
     scales: { x: { time: false }, ...scales },
     series: [{ label: "second", value: exact }, ...lines.map((line) => series(line.label, line.colour))],
-    axes: axes(short, scales && tens),
+    axes: axes(short, scales === logarithmic && tens),
     hooks: { drawClear: [marks] },
   });
 }
@@ -92,6 +95,15 @@ function percentiles() {
   });
 }
 
+const INKS = ["--one", "--two", "--three", "--four"];
+
+// What the server holds: looked at by another clock than the rest, so with times of its own.
+function held(id, named) {
+  if (!document.getElementById(id)) return;
+  const lines = Object.entries(named).map(([label, values], place) => ({ label, values, colour: INKS[place % 4] }));
+  drawLines(id, DATA.held.at_s, lines, { y: { range: (u, low, high) => [0, high * 1.05 || 1] } });
+}
+
 function drawAll() {
   for (const { place, plot } of plots.splice(0)) { plot.destroy(); place.textContent = ""; }
   overTime("latency", [
@@ -108,6 +120,8 @@ function drawAll() {
     { label: "tables open", column: "tables_open", colour: "--one" },
     { label: "errors", column: "errors", colour: "--two" },
   ]);
+  held("memory", DATA.held.memory);
+  held("entries", DATA.held.entries);
 }
 
 drawAll();

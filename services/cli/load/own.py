@@ -13,6 +13,9 @@ from services.cli.demo.plan import Plan
 from services.cli.demo.plan import plan as demo_plan
 from services.cli.failures import Exit, Failure
 from services.gateway.identity.tokens import SignedTokens, parse_keys
+from services.log import keys
+from services.log.connection import SyncConnection
+from services.log.port import LogError
 
 PORT_BASES = range(17_700, 27_700, 100)
 """Where an exchange of our own looks for free ports, away from a demo's."""
@@ -27,6 +30,7 @@ class OwnExchange:
         self._matchers = matchers
         self._data = Path(tempfile.mkdtemp(prefix="pit-load-"))
         self._exchange: Exchange | None = None
+        self._asked: SyncConnection | None = None
         self._cpu_gone_s: dict[str, float] = {}
         """Used by processes that were killed."""
 
@@ -53,6 +57,7 @@ class OwnExchange:
     def start(self) -> None:
         self._exchange = Exchange(_demo_plan(self._data, self._matchers))
         self._exchange.start()
+        self._asked = SyncConnection(self._exchange.url)
 
     def check(self) -> None:
         self._running.check_children()
@@ -75,7 +80,23 @@ class OwnExchange:
             for role, pids in self._running.processes().items()
         }
 
+    def stream_entries(self) -> Mapping[str, int]:
+        shards = range(self._running.meta.shards)
+        names = {"in": keys.in_stream, "out": keys.out_stream}
+        questions = [("XLEN", key(shard)) for key in names.values() for shard in shards]
+        try:
+            assert self._asked is not None
+            answers = self._asked.ask_all(questions)
+        except LogError:  # whoever plays on it will say so
+            return {}
+        return {
+            name: sum(answers[place * len(shards) : (place + 1) * len(shards)])
+            for place, name in enumerate(names)
+        }
+
     def end(self) -> None:
+        if self._asked is not None:
+            self._asked.close()
         if self._exchange is not None:
             self._exchange.end()
         shutil.rmtree(self._data, ignore_errors=True)
