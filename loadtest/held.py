@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 LOOK_EVERY_S: Final = 2.0
+SLOPE_OVER_S: Final = 60.0
+"""Over less time a slope is chance."""
 MIB: Final = 1 << 20
 SECONDS_AN_HOUR: Final = 3600
 
@@ -34,17 +36,24 @@ def memory(looks: Sequence[Held], from_s: float) -> dict[str, dict[str, Any]]:
             "first_bytes": sizes[0],
             "most_bytes": max(sizes),
             "last_bytes": sizes[-1],
-            "mib_per_hour": round(_slope(points) / MIB * SECONDS_AN_HOUR, 1),
+            "mib_per_hour": _mib_per_hour(points),
         }
     return found
 
 
-def _slope(points: Sequence[tuple[float, float]]) -> float:
-    """Of the line nearest to the points, by least squares; 0 for fewer than two."""
-    count = len(points)
-    if count < 2:
-        return 0.0
-    middle_x = sum(x for x, _ in points) / count
-    middle_y = sum(y for _, y in points) / count
-    spread = sum((x - middle_x) ** 2 for x, _ in points)
-    return sum((x - middle_x) * (y - middle_y) for x, y in points) / spread
+def _mib_per_hour(points: Sequence[tuple[float, float]]) -> float | None:
+    """The slope of the line nearest to the points, by least squares; none over a short time."""
+    if points[-1][0] - points[0][0] < SLOPE_OVER_S:
+        return None
+    middle_s = sum(at_s for at_s, _ in points) / len(points)
+    middle = sum(size for _, size in points) / len(points)
+    spread = sum((at_s - middle_s) ** 2 for at_s, _ in points)
+    slope = sum((at_s - middle_s) * (size - middle) for at_s, size in points) / spread
+    return round(slope / MIB * SECONDS_AN_HOUR, 1)
+
+
+def told(one: Mapping[str, Any]) -> str:
+    """One role's memory in words."""
+    first, most, last = (one[name] / MIB for name in ("first_bytes", "most_bytes", "last_bytes"))
+    slope = "" if one["mib_per_hour"] is None else f", {one['mib_per_hour']:+g} MiB an hour"
+    return f"{first:.0f} to {last:.0f} MiB, most {most:.0f}{slope}"

@@ -6,9 +6,8 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from loadtest import health
+from loadtest import health, held
 from loadtest.checks import CHECKS
-from loadtest.held import MIB
 from loadtest.slo import LATENCIES
 
 MEANINGS: Final = {
@@ -156,16 +155,12 @@ def _show_generator(console: Console, result: dict[str, Any], generator: dict[st
 
 def _show_held(console: Console, run: dict[str, Any]) -> None:
     if run["server_memory"]:
-        told = (
-            f"{role} {one['first_bytes'] / MIB:.0f} to {one['last_bytes'] / MIB:.0f} MiB "
-            f"(most {one['most_bytes'] / MIB:.0f}, {one['mib_per_hour']:+g} an hour)"
-            for role, one in run["server_memory"].items()
-        )
-        console.print("server memory: " + ", ".join(told))
+        roles = (f"{role} {held.told(one)}" for role, one in run["server_memory"].items())
+        console.print("server memory: " + "; ".join(roles))
     entries = run["server_over_time"][-1]["stream_entries"] if run["server_over_time"] else {}
     if entries:
-        told = (f"{name} {number:,}" for name, number in entries.items())
-        console.print("entries in the streams at the end: " + ", ".join(told))
+        streams = (f"{name} {number:,}" for name, number in entries.items())
+        console.print("entries in the streams at the end: " + ", ".join(streams))
 
 
 def _show_compared(console: Console, compared: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from loadtest import health
 from loadtest.checks import CHECKS
-from loadtest.held import MIB
+from loadtest.held import MIB, told
 from loadtest.scenarios import MEANINGS as SCENARIO_MEANINGS
 from loadtest.slo import LATENCIES
 from loadtest.text import MEANINGS, verdict
@@ -28,6 +28,7 @@ def page(result: dict[str, Any]) -> str:
         loader=FileSystemLoader(PAGE), autoescape=True, undefined=StrictUndefined
     )
     environment.filters["ms"] = _ms
+    environment.filters["memory"] = told
     environment.filters["count"] = lambda number: f"{number:,}"
     run = result["run"]
     return environment.get_template("report.html").render(

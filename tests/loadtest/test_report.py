@@ -14,7 +14,7 @@ from rich.console import Console
 
 from loadtest import report, text
 from loadtest.checks import Checks
-from loadtest.held import MIB, Held, memory
+from loadtest.held import MIB, Held, memory, told
 from loadtest.histograms import HIGHEST_US, Histograms
 from loadtest.messages import Done, Report
 from loadtest.options import Options, Stage
@@ -82,14 +82,13 @@ def test_the_document_sums_up(result: dict[str, Any]) -> None:
     assert json.loads(json.dumps(result)) == json.loads(json.dumps(result, allow_nan=False))
 
 
-def test_what_the_server_holds_is_told_over_time_and_as_a_slope(result: dict[str, Any]) -> None:
-    # The warm-up is 1 s; then a MiB a second more.
+def test_what_the_server_holds_is_told_over_time(result: dict[str, Any]) -> None:
     assert result["run"]["server_memory"] == {
         "gateway": {
             "first_bytes": 101 * MIB,
             "most_bytes": 104 * MIB,
             "last_bytes": 104 * MIB,
-            "mib_per_hour": 3600.0,
+            "mib_per_hour": None,
         }
     }
     assert result["run"]["server_over_time"][3] == {
@@ -99,13 +98,23 @@ def test_what_the_server_holds_is_told_over_time_and_as_a_slope(result: dict[str
     }
 
 
-def test_memory_that_only_wavers_has_no_slope() -> None:
-    sizes = [100, 104, 100, 100, 104, 100]
-    looks = [Held(at * 2.0, {"store": size * MIB}, {}) for at, size in enumerate(sizes)]
-    found = memory(looks, 0.0)["store"]
-    assert (found["most_bytes"], found["mib_per_hour"]) == (104 * MIB, 0.0)
-    assert memory(looks[:1], 0.0)["store"]["mib_per_hour"] == 0.0
-    assert memory(looks, 99.0) == {}
+def grown(*sizes: int) -> dict[str, Any]:
+    """The memory of a store that was looked at every 20 s, in MiB."""
+    looks = [Held(at * 20.0, {"store": size * MIB}, {}) for at, size in enumerate(sizes)]
+    return memory(looks, 0.0)["store"]
+
+
+def test_memory_grows_by_the_line_nearest_to_all_looks() -> None:
+    assert grown(100, 101, 102, 103)["mib_per_hour"] == 180.0
+    wavering = grown(100, 104, 100, 100, 104, 100)
+    assert (wavering["most_bytes"], wavering["mib_per_hour"]) == (104 * MIB, 0.0)
+    assert told(wavering) == "100 to 100 MiB, most 104, +0 MiB an hour"
+
+
+def test_no_slope_is_told_over_a_short_time_and_no_memory_over_none() -> None:
+    assert grown(100, 101)["mib_per_hour"] is None
+    assert memory([], 0.0) == {}
+    assert memory([Held(5.0, {"store": MIB}, {})], 6.0) == {}
 
 
 def test_a_late_generator_makes_a_run_invalid(result: dict[str, Any]) -> None:
@@ -127,9 +136,9 @@ def test_the_page_needs_nothing_else_and_trusts_nobody(result: dict[str, Any]) -
     assert page.count("</script>") == 3
     assert "99.0" in page
     assert "trade:max&lt;100ms" in page
-    told = re.search(r"const DATA = (.*);</script>", page)
-    assert told is not None
-    data = json.loads(told[1])
+    script = re.search(r"const DATA = (.*);</script>", page)
+    assert script is not None
+    data = json.loads(script[1])
     assert data["at_s"] == [-1.0, 0.0, 1.0, 2.0, 3.0]
     assert data["columns"]["trade_p99_ms"] == [100.0] * 5
     assert data["curves"]["trade"][0][0] == 0.0
@@ -150,7 +159,7 @@ def test_the_text_says_gates_first_then_percentiles_checks_and_health(
              "valid  generator", "again: pit load"]  # fmt: skip
     places = [found.index(one) for one in order]
     assert places == sorted(places)
-    assert "gateway 101 to 104 MiB (most 104, +3600 an hour)" in found
+    assert "server memory: gateway 101 to 104 MiB, most 104\n" in found
     assert "entries in the streams at the end: in 40, out 1,000" in found
 
 
