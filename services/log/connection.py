@@ -30,6 +30,7 @@ from services.log.port import (
     Unavailable,
     Unclear,
 )
+from services.log.replies import Replies
 
 REPLY_TIMEOUT_S: Final = 2.0
 """A server silent for longer is as good as gone: people at tables are told within this time."""
@@ -54,15 +55,20 @@ def error_of(error: RedisError) -> LogError:
         return Unavailable(f"the server is loading its data: {error}")
     if not isinstance(error, ResponseError):
         return Unclear(str(error))
-    text = str(error)
-    code = getattr(error, "status_code", None) or text.partition(" ")[0]
+    text, code = str(error), getattr(error, "status_code", None)
+    return meaning_of(f"{code} {text}" if code else text)
+
+
+def meaning_of(reply: str) -> LogError:
+    """What an error reply means, as the server has sent it."""
+    code, _, text = reply.partition(" ")
     if code in _FULL:
         return StoreFull(f"{code}: {text}")
     if code in _FORBIDDEN:
         return NotAllowed(f"{code}: {text}")
     if code in _REFUSED:
         return Unavailable(f"{code}: {text}")
-    return LogError(text)
+    return LogError(reply)
 
 
 def outcome_of(shard: int, reply: Any) -> LogError | None:
@@ -201,6 +207,8 @@ class AsyncConnection:
         )
         self._connection = kind(socket_timeout=None, **options)
         self._identity = identity
+        self._replies: Replies | None = None
+        """While connected."""
         self._turn = asyncio.Lock()
 
     async def call_all(self, data: bytes, replies: int, wait_s: float = 0.0) -> list[Any]:
@@ -209,51 +217,29 @@ class AsyncConnection:
         Raises `Unavailable` where nothing was sent.
         """
         async with self._turn:
-            await self._connect()
-            connection = self._connection
-            results: list[Any] = []
-            try:
-                async with asyncio.timeout(REPLY_TIMEOUT_S + wait_s):
-                    await connection.send_packed_command((data,), check_health=False)
-                    for _ in range(replies):
-                        results.append(await self._reply())  # noqa: PERF401 (kept on error)
-            except (RedisError, OSError, TimeoutError) as error:
-                await connection.disconnect(nowait=True)
-                rest = replies - len(results)
-                results += [Unclear(str(error) or "no reply in time")] * rest
-            return results
+            connected = self._replies
+            if connected is None or not await connected.usable():
+                connected = await self._connect()
+            results = await connected.call(data, replies, REPLY_TIMEOUT_S + wait_s)
+        if len(results) < replies:
+            results += [Unclear(connected.lost)] * (replies - len(results))
+        for place, result in enumerate(results):
+            if type(result) is hiredis.ReplyError:
+                results[place] = meaning_of(str(result))
+        return results
 
     async def ask_all(self, commands: Sequence[tuple[Any, ...]], wait_s: float = 0.0) -> list[Any]:
         """Commands that only read: however they fail, nothing was written."""
         data = b"".join(map(pack, commands))
-        results = await self.call_all(data, len(commands), wait_s)
-        for result in results:
-            if isinstance(result, Unclear):
-                raise Unavailable(str(result))
-            if isinstance(result, LogError):
-                raise result
-        return results
+        return checked(await self.call_all(data, len(commands), wait_s))
 
     async def close(self) -> None:
+        self._replies = None
         await self._connection.disconnect(nowait=True)
 
-    async def _reply(self) -> Any:
-        try:
-            return await self._connection.read_response(True, timeout=math.inf)
-        except ResponseError as error:
-            return error_of(error)
-        except BusyLoadingError as error:
-            return error_of(error)
-
-    async def _connect(self) -> None:
+    async def _connect(self) -> Replies:
+        await self.close()
         connection = self._connection
-        try:
-            if connection.is_connected and await connection.can_read():
-                await connection.disconnect(nowait=True)
-        except (RedisError, OSError):
-            await connection.disconnect(nowait=True)
-        if connection.is_connected:
-            return
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S + REPLY_TIMEOUT_S):
                 await connection.connect_check_health(check_health=False)
@@ -261,8 +247,21 @@ class AsyncConnection:
                     await connection.send_command("HGETALL", keys.META, check_health=False)
                     self._identity.check(await connection.read_response(True, timeout=math.inf))
         except (RedisError, OSError, TimeoutError) as error:
-            await connection.disconnect(nowait=True)
+            await self.close()
             raise Unavailable(str(error) or "no connection in time") from error
         except StoreChanged:
-            await connection.disconnect(nowait=True)
+            await self.close()
             raise
+        # The library has no public way to its transport.
+        self._replies = Replies(connection._writer.transport)
+        return self._replies
+
+
+def checked(results: list[Any]) -> list[Any]:
+    """Replies to commands that only read. Raises what is among them that is none."""
+    for result in results:
+        if isinstance(result, Unclear):
+            raise Unavailable(str(result))
+        if isinstance(result, LogError):
+            raise result
+    return results

@@ -1,11 +1,12 @@
 """The gateway's side of the log on Redis or Valkey: appending, reading and asking, each on a
 connection of its own, so that a read that waits holds nothing up."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Final
 
 from services.log import keys
-from services.log.connection import AsyncConnection, StoreIdentity, pack
+from services.log.connection import AsyncConnection, StoreIdentity, checked, pack
 from services.log.entry import check_lengths, parse_id, unpack_out
 from services.log.port import LogError, Meta, OutEntry, Unavailable
 
@@ -28,12 +29,7 @@ class RedisGatewayLog:
 
     async def append(self, entries: Mapping[int, bytes]) -> dict[int, str | LogError]:
         check_lengths(entries)
-        data = b"".join(
-            [
-                pack(("XADD", keys.in_stream(shard), "*", "b", body))
-                for shard, body in entries.items()
-            ]
-        )
+        data = b"".join([_xadd(shard, body) for shard, body in entries.items()])
         try:
             results = await self._appends.call_all(data, len(entries))
         except Unavailable as error:
@@ -44,12 +40,8 @@ class RedisGatewayLog:
         }
 
     async def read(self, after: Mapping[int, str], block_ms: int) -> dict[int, list[OutEntry]]:
-        wait = ("BLOCK", block_ms) if block_ms else ()
-        streams = map(keys.out_stream, after)
-        command = (
-            "XREAD", "COUNT", READ_ENTRIES_MAX, *wait, "STREAMS", *streams, *after.values()
-        )  # fmt: skip
-        [reply] = await self._reads.ask_all([command], block_ms / 1000)
+        data = _xread(tuple(after), block_ms) + _bulks(after.values())
+        [reply] = checked(await self._reads.call_all(data, 1, block_ms / 1000))
         found = {}
         for key, raw in reply or ():
             shard = keys.shard_of(key)
@@ -87,3 +79,28 @@ class RedisGatewayLog:
     async def close(self) -> None:
         for connection in (self._appends, self._reads, self._asks):
             await connection.close()
+
+
+@cache
+def _xadd_head(shard: int) -> bytes:
+    """The command up to its entry's length: the same each time, and half of what it costs."""
+    whole = pack(("XADD", keys.in_stream(shard), "*", "b", b""))
+    return whole.removesuffix(b"0\r\n\r\n")
+
+
+def _xadd(shard: int, body: bytes) -> bytes:
+    return b"%b%d\r\n%b\r\n" % (_xadd_head(shard), len(body), body)
+
+
+@cache
+def _xread(shards: tuple[int, ...], block_ms: int) -> bytes:
+    """The command up to the ids, of which there is one a shard."""
+    wait = ("BLOCK", block_ms) if block_ms else ()
+    streams = tuple(map(keys.out_stream, shards))
+    head = ("XREAD", "COUNT", READ_ENTRIES_MAX, *wait, "STREAMS", *streams)
+    whole = pack((*head, *("" for _ in shards)))
+    return whole.removesuffix(b"$0\r\n\r\n" * len(shards))
+
+
+def _bulks(ids: Iterable[str]) -> bytes:
+    return "".join([f"${len(each)}\r\n{each}\r\n" for each in ids]).encode()

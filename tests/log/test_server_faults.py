@@ -1,5 +1,6 @@
 """Faults of real servers and networks: killed, cut short, busy, wrong clocks, lost replies."""
 
+import asyncio
 import os
 import random
 import shutil
@@ -92,6 +93,34 @@ def test_a_reset_connection_is_made_anew(server: EmbeddedServer, proxy: Proxy):
         proxy.cut()
     assert len(turns.out()) == 6
     turns.log.close()
+
+
+async def test_a_gateways_reset_connection_is_made_anew(server: EmbeddedServer, proxy: Proxy):
+    """F22: the same where nobody has looked at the connection since."""
+    gateway, owner = RedisGatewayLog(proxy.url), RedisOwnerLog(server.url)
+    for number in range(5):
+        [outcome] = (await gateway.append({1: b"%d" % number})).values()
+        assert isinstance(outcome, str)
+        proxy.cut()
+    _, entries = owner.exchange([], {1: START}, 0, 100)
+    assert [entry.body for entry in entries[1]] == [b"0", b"1", b"2", b"3", b"4"]
+    await gateway.close()
+    owner.close()
+
+
+async def test_the_reply_to_a_read_given_up_is_not_taken_for_the_next(server: EmbeddedServer):
+    gateway, turns = RedisGatewayLog(server.url), Turns(RedisOwnerLog(server.url))
+    turns.acquire()
+    given_up = asyncio.create_task(gateway.read({1: turns.expected[0]}, 60_000))
+    control = SyncConnection(server.url)
+    while b"blocked_clients:0" in control.ask("INFO", "clients"):  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    given_up.cancel()
+    turns.turn((A, b"news"))
+    assert await gateway.read({2: "0-0"}, 0) == {}
+    await gateway.close()
+    turns.log.close()
+    control.close()
 
 
 def test_a_slow_network_is_only_slow(server: EmbeddedServer, proxy: Proxy):
