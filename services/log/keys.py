@@ -58,7 +58,7 @@ def person_name(person: str) -> str:
 
 def newest_expiry(session: str) -> str:
     """Newest access expiry of a signed-in session (`sid`): streams of it live on until then."""
-    return f"pit:id:sid:{session}"
+    return f"pit:id:expiry:{session}"
 
 
 def refresh_token(digest: str) -> str:

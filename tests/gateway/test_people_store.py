@@ -1,5 +1,6 @@
 """What every people store does: the one on a real server, and its twin in memory."""
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator
 
@@ -52,6 +53,19 @@ async def test_the_newest_expiry_counts(store: PeopleStore) -> None:
     for expires_s in (50, 90, 70):
         await store.raise_expiry("s", expires_s, 60)
     assert await store.newest_expiry("s") == 90
+
+
+async def test_of_two_gateways_at_once_the_newer_expiry_stays(valkey_url: str) -> None:
+    one, other = RedisPeopleStore(valkey_url), RedisPeopleStore(valkey_url)
+    sign_ins = [secrets.token_hex(8) for _ in range(5)]
+    for sign_in in sign_ins:
+        await asyncio.gather(
+            one.raise_expiry(sign_in, 1_764_506_190, 60),
+            other.raise_expiry(sign_in, 1_764_506_170, 60),
+        )
+    assert [await one.newest_expiry(each) for each in sign_ins] == [1_764_506_190] * 5
+    await one.close()
+    await other.close()
 
 
 async def test_tables_are_noted_with_the_time_of_the_first(store: PeopleStore) -> None:

@@ -4,11 +4,14 @@ Every key has a lifetime: what nobody uses any more goes by itself.
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from services.log import keys
 from services.log.connection import AsyncConnection, pack
 from services.log.port import LogError
+
+_NEWEST: Final = "newest"
+"""The only member of a sorted set: a score can be raised, and never lowered, in one step."""
 
 
 class PeopleStore(Protocol):
@@ -87,11 +90,12 @@ class RedisPeopleStore:
         return await self.noted(keys.refresh_token(digest))
 
     async def raise_expiry(self, sign_in: str, expires_s: float, for_s: int) -> None:
-        if expires_s > await self.newest_expiry(sign_in):
-            await self.note(keys.newest_expiry(sign_in), str(int(expires_s)), for_s)
+        key = keys.newest_expiry(sign_in)
+        await self._all([("ZADD", key, "GT", int(expires_s), _NEWEST), ("EXPIRE", key, for_s)])
 
     async def newest_expiry(self, sign_in: str) -> float:
-        return float(await self.noted(keys.newest_expiry(sign_in)) or 0)
+        [newest_s] = await self._all([("ZSCORE", keys.newest_expiry(sign_in), _NEWEST)])
+        return float(newest_s or 0)
 
     async def note(self, key: str, content: str, for_s: int) -> None:
         await self._all([("SET", key, content, "EX", for_s)])
