@@ -9,6 +9,8 @@ from services.archive.audit import audit
 from services.client.happenings import Happened
 from services.client.protocol import SeatProtocol
 from services.gateway.errors import Refusal, Refused
+from services.gateway.lobby.limits import TABLES_MAX
+from services.gateway.session.limits import PUBLIC
 from support.front import Front, Seated
 
 QUICK = table_pb2.Rules(round_cap_s=10, idle_s=3_600, sorting_pause_s=0, target=300)
@@ -210,3 +212,24 @@ async def test_who_may_not_vote() -> None:
         seats[0].caller = front.person(9)
         with pytest.raises(Refused, match="NOT_SEATED"):
             await vote(front, seats[0])
+
+
+async def test_the_new_table_counts_to_those_its_owner_has_open() -> None:
+    async with Front(people=PUBLIC) as front:
+        seats = await over(front)
+        owner = seats[0].caller
+        given = [await vote(front, each) for each in seats]
+        assert given[-1].table.owner == f"people/{owner.person}"
+        for _ in range(TABLES_MAX["public"] - 1):
+            await front.table(owner)
+        with pytest.raises(Refused, match="TABLE_LIMIT"):
+            await front.table(owner)
+
+
+async def test_a_rematch_is_not_refused_for_its_owners_other_tables() -> None:
+    async with Front(people=PUBLIC) as front:
+        seats = await over(front)
+        for _ in range(TABLES_MAX["public"]):
+            await front.table(seats[0].caller)
+        given = [await vote(front, each) for each in seats]
+        assert given[-1].HasField("table")

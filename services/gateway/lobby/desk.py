@@ -21,6 +21,7 @@ from services.gateway.identity.store import PeopleStore
 from services.gateway.identity.tokens import SignedTokens
 from services.gateway.identity.transfer import TransferCodes
 from services.gateway.lobby.checks import may_see
+from services.gateway.lobby.limits import OPENED_KEPT_S
 from services.gateway.names import NameBook
 from services.gateway.resource_names import parse_table
 from services.gateway.session.limits import Rank
@@ -60,6 +61,11 @@ class Desk:
         """The table's answer. Raises `Refused` with its rejection."""
         rank = RANKS.get(type(command), Rank.TRADING)
         return await self._hub.ask(table, command, rank)
+
+    async def _note_opened(self, owner: str, table: str) -> dict[str, int]:
+        """Count a table to its owner's; all that may still be open, with the times they were
+        opened at. A repeat changes nothing."""
+        return await self._store.table_opened(owner, table, int(self._wall()), OPENED_KEPT_S)
 
     async def _line(self, caller: Caller, name: str, field: str = "table") -> LobbyLine:
         """The line of a table that the caller may know of. Raises `Refused`."""

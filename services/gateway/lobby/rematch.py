@@ -41,7 +41,10 @@ class Rematches(Seats):
         )
 
     async def _open_again(self, line: LobbyLine, caller: Caller) -> None:
-        """The new table, with those in their seats who have said yes and not left since."""
+        """The new table, with those in their seats who have said yes and not left since.
+
+        It counts to its owner's tables, but is never one too many: the one before it is over.
+        """
         playing = [person for person in line.rematch if person] or [caller.person]
         command = commands.OpenSeated(
             _opening_id(line.table),
@@ -58,6 +61,7 @@ class Rematches(Seats):
             0,
             line.rematch,
         )
+        await self._note_opened(command.person, line.rematch_table)
         await self._ask(line.rematch_table, command)
 
     async def _seat_again(

@@ -15,7 +15,7 @@ from services.gateway.errors import Refusal, Refused
 from services.gateway.identity.tokens import invite_digest
 from services.gateway.lobby.checks import member, request_id, seat_number
 from services.gateway.lobby.desk import Desk
-from services.gateway.lobby.limits import OPENED_KEPT_S, OPENING_S, TABLES_MAX
+from services.gateway.lobby.limits import OPENING_S, TABLES_MAX
 from services.gateway.names import checked_name, checked_reason
 from services.gateway.resource_names import parse_table, table_id
 from services.gateway.session.roles import Caller, Role
@@ -80,7 +80,7 @@ class Tables(Desk):
         if not most:
             return
         now_s = int(self._wall())
-        opened = await self._store.table_opened(caller.person, table, now_s, OPENED_KEPT_S)
+        opened = await self._note_opened(caller.person, table)
         if len(opened) <= most:
             return
         lines = await self._directory.lines()
