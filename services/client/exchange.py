@@ -71,6 +71,8 @@ class Exchange:
     """One sign-in at the exchange, over one or more gateways.
 
     `keep` is called with every new `SignIn`, at the latest before the old one is worth nothing.
+    `arrival_patience_s`: how long anybody at all is looked for. A person who waits at a screen
+    wants to know soon; once the exchange has answered, `CALL_PATIENCE_S` holds.
     """
 
     def __init__(
@@ -78,8 +80,12 @@ class Exchange:
         targets: Sequence[str],
         credentials: Credentials | None = None,
         keep: Callable[[SignIn], None] | None = None,
+        arrival_patience_s: float = CALL_PATIENCE_S,
     ) -> None:
         self._keep = keep
+        self._arrival_patience_s = arrival_patience_s
+        self._answered = False
+        """Whether there is an exchange."""
         self.channels = Channels(tuple(targets))
         self.person = ""
         """`people/{person}` after a sign-in."""
@@ -343,26 +349,30 @@ class Exchange:
         token gives its successor again for longer than we try.
         """
         backoff = Backoff()
-        gives_up_at = time.monotonic() + CALL_PATIENCE_S
+        begun_at = time.monotonic()
         while True:
             connection = self.channels.unary()
             metadata = (
                 self._credentials.metadata() if self._credentials else (("pit-client", CLIENT),)
             )
             try:
-                return await method(connection.channel)(
+                response = await method(connection.channel)(
                     request, metadata=metadata, timeout=CALL_TIMEOUT_S
                 )
+                self._answered = True
+                return response
             except aio.AioRpcError as error:
                 code = error.code()
                 if code not in {StatusCode.UNAVAILABLE, StatusCode.RESOURCE_EXHAUSTED}:
                     raise refused(error) from error
-                wait_s = details_of(error)[1]
+                reason, wait_s = details_of(error)
+                self._answered = self._answered or bool(reason)
                 if code == StatusCode.UNAVAILABLE:
                     self.channels.failed(connection.target)
                 elif not wait_s:  # a limit that waiting does not lift
                     raise refused(error) from error
-                if time.monotonic() + wait_s > gives_up_at:
+                patience_s = CALL_PATIENCE_S if self._answered else self._arrival_patience_s
+                if time.monotonic() + wait_s > begun_at + patience_s:
                     raise refused(error) from error
                 await asyncio.sleep(backoff.delay_s(wait_s))
 

@@ -1,6 +1,7 @@
 """`pit play`: sign in, find or open a table, sit down, play in the terminal."""
 
 import asyncio
+from typing import Final
 
 from services.client.errors import ClientError, Refused, SignedOut
 from services.client.exchange import Exchange
@@ -15,6 +16,10 @@ from services.play.sitting import OVER, Sitting, sit_down
 from services.play.watching import Spectator, WatchedTable
 from services.play.wish import Impossible, Wish, impossible, switched, table_name
 
+ARRIVAL_PATIENCE_S: Final = 3.0
+"""Who waits at a terminal is told so soon that nobody is there; a gateway is back within that
+where another is at hand."""
+
 
 def play(wish: Wish) -> None:
     """Play until the person leaves. Raises `Impossible`."""
@@ -27,7 +32,9 @@ async def _play(wish: Wish) -> None:
     print(f"Looking for an exchange at {wish.target} ...", flush=True)
     try:
         with keeper(wish.target, wish.name) as kept:
-            async with Exchange([wish.target], keep=kept.save) as exchange:
+            async with Exchange(
+                [wish.target], keep=kept.save, arrival_patience_s=ARRIVAL_PATIENCE_S
+            ) as exchange:
                 if not wish.transfer:  # which is a sign-in itself
                     await _sign_in(exchange, kept, wish.name)
                 if wish.watch:

@@ -1,9 +1,13 @@
 """What was asked for, and what no exchange could give."""
 
+from pathlib import Path
+
 import pytest
 from grpc import StatusCode
 
+from services.client import exchange
 from services.client.errors import Refused
+from services.play import main
 from services.play.wish import HUMAN_PACE, Impossible, Wish, impossible, switched, table_name
 
 HERE = "127.0.0.1:7700"
@@ -86,3 +90,14 @@ def test_an_exchange_that_does_not_answer_is_told_apart_from_one_that_refuses() 
     refused = impossible(HERE, Refused(StatusCode.ALREADY_EXISTS, "SEAT_TAKEN", "seat taken"))
     assert not refused.unreachable
     assert refused.remedy == "give another --seat, or none"
+
+
+@pytest.mark.timeout(30)
+def test_that_nobody_is_there_is_said_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not after the patience of a game in progress."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(exchange, "CALL_PATIENCE_S", 3_600.0)
+    monkeypatch.setattr(main, "ARRIVAL_PATIENCE_S", 0.0)
+    with pytest.raises(Impossible, match="no exchange answers") as told:
+        main.play(Wish("127.0.0.1:1"))
+    assert told.value.unreachable
