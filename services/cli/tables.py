@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,11 @@ def list_tables(everything: bool, as_json: bool) -> None:
             Exit.USAGE,
             "no store is named, so there are no tables in play to list",
             "PIT_REDIS_URL is not set",
-            "set it, or give --all for the games in the archive",
+            "set it (`pit demo` shows its own), or give --all for the games in the archive",
         )
     _print(lines, as_json)
+    if not everything and not as_json:
+        print("These are in play; --all shows the games in the archive, too.", file=sys.stderr)
 
 
 def show_table(name: str, as_json: bool) -> None:

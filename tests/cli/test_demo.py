@@ -240,8 +240,9 @@ def wait_for(holds: Any, process: Any = None, seconds: float = 75) -> None:
 def test_a_running_exchange_can_be_looked_at(running: tuple[Any, dict[str, str]]) -> None:
     process, settings = running
     wait_for(lambda: len(pit("table", "list", "--json", settings=settings).out.splitlines()) >= 2)
-    listed = pit("table", "list", settings=settings).out.splitlines()
-    name = listed[1].split()[0]
+    listed = pit("table", "list", settings=settings)
+    assert "--all" in listed.err
+    name = listed.out.splitlines()[1].split()[0]
     assert pit("table", "show", name, settings=settings).code == Exit.GOOD
     assert "ROUND 1" in pit("table", "replay", name, settings=settings).out
     verified = pit("verify", "--all", settings=settings)
