@@ -92,12 +92,18 @@ def deployed(line: str, _settings: dict[str, str], _here: Here) -> None:
 
 HOW: dict[str, Callable[[str, dict[str, str], Here], None]] = {
     r"make (demo|test)": made,
-    r"\.venv/bin/pit (table|verify|results|operate --help|audit --help).*": run,
-    r"\.venv/bin/pit demo .*": accepted,
-    r"\.venv/bin/pit play.*": at_a_terminal,
+    r"pit (table|verify|results|operate --help|audit --help).*": run,
+    r"pit demo .*": accepted,
+    r"pit play.*": at_a_terminal,
     r"python3 -c .*": shell,
     r"(docker compose|sh deploy/keys.sh|set -a|mkdir -p|STORE_USERS=|PIT_REDIS_URL=|honcho).*": deployed,
 }
+
+
+def test_the_executable_has_one_name() -> None:
+    """Whoever has read how `pit` comes to be found need not look at each command again."""
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("[!.]*/**/*.md")]:
+        assert ".venv/bin/pit" not in page.read_text(), page
 
 
 @pytest.mark.parametrize("line", commands())
