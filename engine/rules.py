@@ -5,10 +5,13 @@ B: the seven-suit rule sheet. C: the how-to directions. Where they differ there 
 each sheet is a preset; `engine/RULES.md` holds the table with its sources.
 """
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from enum import IntEnum
+from functools import lru_cache
 from hashlib import sha256
-from typing import Final
+from operator import attrgetter
+from typing import Any, Final
 
 from engine import limits
 from engine.cards import DECKS
@@ -182,14 +185,34 @@ PRESETS: Final[dict[str, Rules]] = {
 }
 
 
+SWITCHES: Final = tuple(field.name for field in fields(Rules))
+RULES_KEPT: Final = 64
+"""Sets of rules of which what was worked out is remembered: the presets, and what people mixed
+lately."""
+
+switches: Final[Callable[[Rules], tuple[Any, ...]]] = attrgetter(*SWITCHES)
+"""All switches in order, equal for equal rules: by this, what depends on rules alone is kept."""
+
+
 def preset_name(rules: Rules) -> str:
     """The preset these rules equal, or an empty string."""
-    return next((name for name, preset in PRESETS.items() if preset == rules), "")
+    return _preset_name(switches(rules))
+
+
+@lru_cache(maxsize=RULES_KEPT)
+def _preset_name(held: tuple[Any, ...]) -> str:
+    return next((name for name, preset in PRESETS.items() if switches(preset) == held), "")
 
 
 def rules_hash(rules: Rules) -> str:
     """Twelve hexadecimal digits that name the rules' content, whoever wrote them down."""
-    text = ";".join(f"{field.name}={_plain(getattr(rules, field.name))}" for field in fields(rules))
+    return _rules_hash(switches(rules))
+
+
+@lru_cache(maxsize=RULES_KEPT)
+def _rules_hash(held: tuple[Any, ...]) -> str:
+    pairs = zip(SWITCHES, held, strict=True)
+    text = ";".join(f"{name}={_plain(switch)}" for name, switch in pairs)
     return sha256(text.encode()).hexdigest()[:12]
 
 

@@ -7,7 +7,6 @@ out again.
 
 from array import array
 from collections.abc import Callable
-from dataclasses import fields
 from functools import lru_cache
 from hashlib import sha256
 from operator import attrgetter
@@ -19,7 +18,7 @@ from engine.deadlines import soonest_ms
 from engine.events import RequestAnswered
 from engine.limits import ANSWERS_KEPT, SECOND_MS
 from engine.lots import lots_of
-from engine.rules import Rules
+from engine.rules import RULES_KEPT, Rules, switches
 from engine.shown import Mark, Phase
 from engine.table import Numbers, Seat, Table
 
@@ -43,16 +42,10 @@ SEAT_FIELDS: Final = (
     "offer_directed_at", "offer_ends_at_ms", "offer_seq", "traded_seq", "traded_ms",
     "bell_locked_until_ms", "score", "corners", "penalties", "best_corner", "plays_again",
 )  # fmt: skip
-RULES_FIELDS: Final = tuple(field.name for field in fields(Rules))
-
-RULES_KEPT: Final = 64
-"""Sets of rules whose plain form is remembered: the presets, and what people mixed lately."""
-
 Getter = Callable[[Any], tuple[Any, ...]]
 _table_fields: Final[Getter] = attrgetter(*TABLE_FIELDS)
 _table_tuples: Final[Getter] = attrgetter(*TUPLE_FIELDS)
 _seat_fields: Final[Getter] = attrgetter(*SEAT_FIELDS)
-_switches: Final[Getter] = attrgetter(*RULES_FIELDS)
 
 
 def dump(table: Table) -> list[Any]:
@@ -66,7 +59,7 @@ def dump(table: Table) -> list[Any]:
     return [
         list(_table_fields(table)),
         [list(held) for held in _table_tuples(table)],
-        _plain_switches(_switches(table.rules)),
+        _plain_switches(switches(table.rules)),
         [[mark.epoch, mark.nonce, mark.first_seq] for mark in table.marks],
         None if table.opening is None else _plain_request(table.opening),
         [_plain_request(answer) for answer in table.requests.values()],
@@ -75,9 +68,9 @@ def dump(table: Table) -> list[Any]:
 
 
 @lru_cache(maxsize=RULES_KEPT)
-def _plain_switches(switches: tuple[Any, ...]) -> list[Any]:
+def _plain_switches(held: tuple[Any, ...]) -> list[Any]:
     """One list for all tables of the same rules: of a dump nothing is ever changed."""
-    return [list(switch) if isinstance(switch, tuple) else _int(switch) for switch in switches]
+    return [list(switch) if isinstance(switch, tuple) else _int(switch) for switch in held]
 
 
 def _int(switch: Any) -> Any:
@@ -120,12 +113,12 @@ def load(plain: list[Any]) -> Table:
     """The table that was dumped."""
     plain_fields, tuples, rules, marks, opening, requests, seats = plain
     table = Table("")
-    for name, held in zip(TABLE_FIELDS, plain_fields, strict=True):
-        setattr(table, name, held)
-    for name, held in zip(TUPLE_FIELDS, tuples, strict=True):
-        setattr(table, name, tuple(held))
-    switches: list[Any] = [tuple(s) if isinstance(s, list) else s for s in rules]
-    table.rules = Rules(*switches)
+    for name, field in zip(TABLE_FIELDS, plain_fields, strict=True):
+        setattr(table, name, field)
+    for name, members in zip(TUPLE_FIELDS, tuples, strict=True):
+        setattr(table, name, tuple(members))
+    held: list[Any] = [tuple(s) if isinstance(s, list) else s for s in rules]
+    table.rules = Rules(*held)
     table.marks = [Mark(*mark) for mark in marks]
     table.opening = None if opening is None else _loaded_request(opening)
     table.requests = {answer[0]: _loaded_request(answer) for answer in requests}

@@ -23,7 +23,7 @@ import msgpack
 
 from engine import commands, events
 from engine.commands import Command
-from engine.events import Record
+from engine.events import Event, Note, Record
 from engine.rules import Rules
 from engine.value import value
 from services.log.schema import U64_MAX, Decoder, Encoder, Undecodable, compile_class
@@ -188,17 +188,17 @@ class LobbyLine:
 
 
 def _codecs(
-    classes: dict[int, type],
-) -> tuple[dict[type, tuple[int, Encoder]], dict[int, Decoder]]:
-    encoders: dict[type, tuple[int, Encoder]] = {}
+    classes: dict[int, type], *before: int
+) -> tuple[dict[type, Encoder], dict[int, Decoder]]:
+    """By class and by code; what is encoded begins with `before` and the code."""
+    encoders: dict[type, Encoder] = {}
     decoders: dict[int, Decoder] = {}
     for code, cls in classes.items():
-        encode, decoders[code] = compile_class(cls)
-        encoders[cls] = (code, encode)
+        encoders[cls], decoders[code] = compile_class(cls, *before, code)
     return encoders, decoders
 
 
-_command_encoders, _command_decoders = _codecs(_COMMANDS)
+_command_encoders, _command_decoders = _codecs(_COMMANDS, VERSION)
 _item_encoders, _item_decoders = _codecs(_ITEMS)
 _encode_lobby_line, _decode_lobby_line = compile_class(LobbyLine)
 
@@ -233,8 +233,7 @@ def _unpack(data: bytes, bytes_max: int, array_max: int, bin_max: int, as_list: 
 
 def pack_command(command: Command) -> bytes:
     """A command as a gateway puts it into a batch."""
-    code, encode = _command_encoders[type(command)]
-    return _pack((VERSION, code, *encode(command)))
+    return _pack(_command_encoders[type(command)](command))
 
 
 def unpack_command(data: bytes) -> Command:
@@ -247,7 +246,7 @@ def unpack_command(data: bytes) -> Command:
     decode = _command_decoders.get(code) if type(code) is int else None
     if decode is None:
         raise Undecodable("code")
-    command: Command = decode(unpacked[2:])
+    command: Command = decode(unpacked)
     return command
 
 
@@ -276,10 +275,13 @@ def unpack_batch(data: bytes) -> InBatch:
 
 def pack_record(record: Record) -> bytes:
     """One table's part of an out entry; the entry itself names the table."""
-    flat: list[Any] = [VERSION, record.first_seq]
-    for item in record.items:
-        code, encode = _item_encoders[type(item)]
-        flat.append((code, *encode(item)))
+    return pack_items(record.first_seq, record.items)
+
+
+def pack_items(first_seq: int, items: Iterable[Event | Note]) -> bytes:
+    """A `Record` as `pack_record` packs it, from its parts."""
+    flat: list[Any] = [VERSION, first_seq]
+    flat += [_item_encoders[type(item)](item) for item in items]
     return _bounded(_pack(flat), ENTRY_BYTES_MAX)
 
 
@@ -321,7 +323,7 @@ def _item(data: Any) -> Any:
     decode = _item_decoders.get(code) if type(code) is int else None
     if decode is None:
         raise Undecodable("code")
-    return decode(data[1:])
+    return decode(data)
 
 
 def pack_lobby_line(line: LobbyLine) -> bytes:

@@ -6,6 +6,7 @@ what comes of a broken one is told apart by one question: were bytes sent?
 
 import asyncio
 import math
+import select
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ import redis.asyncio.connection as redis_asyncio
 import redis.connection as redis_sync
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
-from redis.exceptions import BusyLoadingError, RedisError, ResponseError
+from redis.exceptions import RedisError
 from redis.maint_notifications import MaintNotificationsConfig
 from redis.retry import Retry
 
@@ -45,23 +46,22 @@ _REFUSED: Final = frozenset(
 _FORBIDDEN: Final = frozenset({"NOAUTH", "WRONGPASS", "NOPERM"})
 _FULL: Final = frozenset({"OOM", "MISCONF"})
 
+_NOT_YET: Final = object()
+"""What the reader gives where a reply is not all there."""
+
 pack: Callable[[tuple[Any, ...]], bytes] = hiredis.pack_command
 """One command as the bytes to send, from a tuple of text, bytes and integers."""
 
 
-def error_of(error: RedisError) -> LogError:
-    """What an error reply, or a failed connection, means to the port's users."""
-    if isinstance(error, BusyLoadingError):
-        return Unavailable(f"the server is loading its data: {error}")
-    if not isinstance(error, ResponseError):
-        return Unclear(str(error))
-    text, code = str(error), getattr(error, "status_code", None)
-    return meaning_of(f"{code} {text}" if code else text)
+class NotHeld(Unavailable):
+    """The server does not hold the script that was named: nothing was done."""
 
 
 def meaning_of(reply: str) -> LogError:
     """What an error reply means, as the server has sent it."""
     code, _, text = reply.partition(" ")
+    if code == "NOSCRIPT":
+        return NotHeld(reply)
     if code in _FULL:
         return StoreFull(f"{code}: {text}")
     if code in _FORBIDDEN:
@@ -126,7 +126,11 @@ def _options(url: str, parse: Any, retry: Any, default: type) -> tuple[Any, dict
 
 
 class SyncConnection:
-    """One connection, used by one thread. `identity` is checked whenever it connects."""
+    """One connection, used by one thread. `identity` is checked whenever it connects.
+
+    redis-py connects (addresses, TLS, passwords); from then on the socket is read and written
+    here, since what the library does around each reply costs more than the reply.
+    """
 
     def __init__(self, url: str, identity: StoreIdentity | None = None) -> None:
         kind, options = _options(
@@ -134,21 +138,55 @@ class SyncConnection:
         )
         self._connection = kind(socket_timeout=REPLY_TIMEOUT_S, **options)
         self._identity = identity
+        self._socket: Any = None
+        self._reader: Any = None
+        self._readable: Any = None
+        self._buffer = bytearray(READ_BYTES)
+        self._timeout_s = REPLY_TIMEOUT_S
 
     def send(self, data: bytes) -> None:
         """Raises `Unavailable` before anything is sent, `Unclear` after."""
         self._connect()
+        self.send_more(data)
+
+    def send_more(self, data: bytes) -> None:
+        """Send while replies to what was sent before are still to come. Raises `Unclear`."""
         try:
-            self._connection.send_packed_command((data,), check_health=False)
-        except RedisError as error:
+            self._socket.sendall(data)
+        except OSError as error:
+            self.close()
             raise Unclear(str(error)) from error
 
     def reply(self, wait_s: float = 0.0) -> Any:
         """The next reply; `wait_s` is how long the server itself may wait. Raises `LogError`."""
+        reader = self._reader
+        if reader is None:
+            raise Unclear("the connection is closed")
         try:
-            return self._connection.read_response(True, timeout=REPLY_TIMEOUT_S + wait_s)
-        except RedisError as error:
-            raise error_of(error) from error
+            reply = reader.gets(False)
+            if reply is _NOT_YET:
+                reply = self._await_reply(reader, REPLY_TIMEOUT_S + wait_s)
+        except (OSError, hiredis.ProtocolError) as error:
+            self.close()
+            raise Unclear(str(error) or "no reply in time") from error
+        if type(reply) is hiredis.ReplyError:
+            raise meaning_of(str(reply))
+        return reply
+
+    def _await_reply(self, reader: Any, timeout_s: float) -> Any:
+        held = self._socket
+        if timeout_s != self._timeout_s:
+            held.settimeout(timeout_s)
+            self._timeout_s = timeout_s
+        buffer = self._buffer
+        while True:
+            count = held.recv_into(buffer)
+            if not count:
+                raise ConnectionResetError("the server has closed the connection")
+            reader.feed(buffer, 0, count)
+            reply = reader.gets(False)
+            if reply is not _NOT_YET:
+                return reply
 
     def call(self, *command: Any) -> Any:
         """One command that writes."""
@@ -172,19 +210,17 @@ class SyncConnection:
 
     def close(self) -> None:
         """Also how replies that are still to come are kept from being taken for others."""
+        self._socket = self._reader = self._readable = None
         self._connection.disconnect()
 
     def _connect(self) -> None:
-        connection = self._connection
-        try:
+        if self._reader is not None:
             # A server that has closed the connection is found out before anything is sent; a
             # reply that nobody waited for must not be taken for the next one.
-            if connection.is_connected and connection.can_read(0):
-                connection.disconnect()
-        except RedisError:
-            connection.disconnect()
-        if connection.is_connected:
-            return
+            if not self._reader.has_data() and not self._readable.poll(0):
+                return
+            self.close()
+        connection = self._connection
         try:
             connection.connect_check_health(check_health=False)
             if self._identity is not None:
@@ -196,6 +232,14 @@ class SyncConnection:
         except StoreChanged:
             connection.disconnect()
             raise
+        self._take_over(connection._sock)
+
+    def _take_over(self, connected: Any) -> None:
+        self._socket = connected
+        self._reader = hiredis.Reader(notEnoughData=_NOT_YET)
+        self._readable = select.poll()
+        self._readable.register(connected, select.POLLIN)
+        self._timeout_s = REPLY_TIMEOUT_S
 
 
 class AsyncConnection:

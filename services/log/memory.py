@@ -17,6 +17,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
+from math import ceil
 from typing import Any, Final
 
 from services.log import codec
@@ -244,6 +245,7 @@ class MemoryOwnerLog:
         positions: Mapping[int, InPosition],
         block_ms: int,
         count: int,
+        pause_s: float = 0.0,
     ) -> tuple[list[LogError | None], dict[int, list[InEntry]]]:
         outcomes: list[LogError | None] = []
         for commit in commits:
@@ -255,6 +257,8 @@ class MemoryOwnerLog:
             return outcomes, {}
         if commits and all(isinstance(outcome, Unavailable) for outcome in outcomes):
             raise Unavailable("the simulated store is not reached")
+        if pause_s:
+            self._store.wait_for_news(ceil(pause_s * 1_000))
         try:
             entries = self._commands(positions, count)
             if not entries and block_ms:

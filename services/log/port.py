@@ -229,8 +229,10 @@ class OwnerLog(Protocol):
         positions: Mapping[int, InPosition],
         block_ms: int,
         count: int,
+        pause_s: float = 0.0,
     ) -> tuple[list[LogError | None], dict[int, list[InEntry]]]:
-        """Commit turns and read the next commands, in one round trip.
+        """Commit turns and read the next commands, in one round trip: what is to be read is asked
+        for `pause_s` after the commits were sent, and all replies are read together.
 
         For each commit: `None`, or `Fenced` / `StoreFull` / `Unclear` / `Unavailable` (refused:
         the same commit may be sent again) for that shard. Then up to `count` entries a shard

@@ -3,11 +3,11 @@
 import secrets
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Final
 
 from services.log import keys, scripts
-from services.log.connection import StoreIdentity, SyncConnection, outcome_of, pack
+from services.log.connection import NotHeld, StoreIdentity, SyncConnection, outcome_of, pack
 from services.log.entry import (
     header_crc,
     pack_body,
@@ -87,21 +87,24 @@ class RedisOwnerLog:
         positions: Mapping[int, InPosition],
         block_ms: int,
         count: int,
+        pause_s: float = 0.0,
     ) -> tuple[list[LogError | None], dict[int, list[InEntry]]]:
         partial = [shard for shard, position in positions.items() if position.done]
         block_ms = 0 if partial else block_ms
-        data = [_commit_command(commit) for commit in commits]
-        data += [_partial_command(shard, positions[shard]) for shard in partial]
+        writes = [
+            _commit_command(commit, "EVALSHA", scripts.digest(scripts.COMMIT)) for commit in commits
+        ]
+        reads = [_partial_command(shard, positions[shard]) for shard in partial]
         if positions:
-            data.append(_read_command(positions, block_ms, count))
+            reads.append(_read_command(positions, block_ms, count))
         begun_s = monotonic()
         try:
-            self._server.send(b"".join(data))
+            self._send(writes, reads, pause_s)
         except Unclear as error:
-            return self._lost(commits, error), {}
+            if not commits:
+                raise _as_unavailable(error) from error
+            return [error] * len(commits), {}
         outcomes = [self._outcome(commit.shard) for commit in commits]
-        if commits and self.on_commit:
-            self.on_commit(monotonic() - begun_s)
         try:
             entries = self._entries(partial, positions, block_ms)
         except LogError as error:
@@ -110,19 +113,45 @@ class RedisOwnerLog:
             if not commits:
                 raise _as_unavailable(error) from error
             entries = {}
+        if any(outcomes):
+            self._commit_whole(commits, outcomes)
+        if commits and self.on_commit:
+            self.on_commit(monotonic() - begun_s)
         return outcomes, entries
 
-    @staticmethod
-    def _lost(commits: Sequence[Commit], error: Unclear) -> list[LogError | None]:
-        if not commits:
-            raise _as_unavailable(error) from error
-        return [error] * len(commits)
+    def _send(self, writes: list[bytes], reads: list[bytes], pause_s: float) -> None:
+        if not pause_s:
+            self._server.send(b"".join(writes + reads))
+            return
+        if writes:
+            self._server.send(b"".join(writes))
+        sleep(pause_s)
+        if writes and reads:
+            self._server.send_more(b"".join(reads))
+        elif reads:
+            self._server.send(b"".join(reads))
 
     def _outcome(self, shard: int) -> LogError | None:
         try:
             return outcome_of(shard, self._server.reply())
         except LogError as error:
             return error
+
+    def _commit_whole(self, commits: Sequence[Commit], outcomes: list[LogError | None]) -> None:
+        """Send with its whole script what a server did not take by the script's digest, because it
+        has started since, or was told to forget: then nothing of it was done."""
+        again = [at for at, outcome in enumerate(outcomes) if isinstance(outcome, NotHeld)]
+        if not again:
+            return
+        whole = [_commit_command(commits[at], "EVAL", scripts.COMMIT) for at in again]
+        try:
+            self._server.send(b"".join(whole))
+        except LogError as error:
+            for at in again:
+                outcomes[at] = error
+            return
+        for at in again:
+            outcomes[at] = self._outcome(commits[at].shard)
 
     def _entries(
         self, partial: Sequence[int], positions: Mapping[int, InPosition], block_ms: int
@@ -219,13 +248,13 @@ def read_out(server: SyncConnection, shard: int, out_id: str, count: int) -> lis
     return [unpack_out(shard, one) for one in raw]
 
 
-def _commit_command(commit: Commit) -> bytes:
+def _commit_command(commit: Commit, how: str, script: str) -> bytes:
     shard = commit.shard
     new_id, nonce = commit.id.encode(), commit.nonce
     before = commit.expected_id.encode() + b"/" + commit.expected_nonce
     position, time = position_text(commit.position), b"%d" % commit.now_ms
     command = [
-        "EVAL", scripts.COMMIT, 4,
+        how, script, 4,
         keys.lease(shard), keys.out_stream(shard), keys.dead_letters(shard), keys.lobby(shard),
         nonce, commit.expected_id, commit.expected_nonce, new_id, before, position, time,
         header_crc(new_id, nonce, before, position, time), pack_body(new_id, commit.chunks),

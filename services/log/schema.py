@@ -76,34 +76,37 @@ class _Source:
         return name
 
 
-def compile_class(cls: type) -> tuple[Encoder, Decoder]:
-    """Encoder and decoder of a `@value` class. The decoder takes what msgpack unpacked."""
+def compile_class(cls: type, *head: int) -> tuple[Encoder, Decoder]:
+    """Encoder and decoder of a `@value` class. The decoder takes what msgpack unpacked.
+
+    The encoder puts `head` before the fields; the decoder passes over as many, unlooked at.
+    """
     assert is_dataclass(cls)
     hints = get_type_hints(cls)
     source = _Source()
     names = [field.name for field in fields(cls)]
     for name in names:
         _add_field(source, name, hints[name])
-    text = _encoder_text(source) + _decoder_text(source, names)
+    text = _encoder_text(source, head) + _decoder_text(source, names, len(head))
     namespace = source.names | {"cls": cls}
     # The text is made of field names of our own classes, at import; no input reaches it.
     exec(compile(text, f"<codec of {cls.__name__}>", "exec"), namespace)  # noqa: S102
     return namespace["encode"], namespace["decode"]
 
 
-def _encoder_text(source: _Source) -> str:
-    inner = "".join(f"{expression}, " for expression in source.encoded)
+def _encoder_text(source: _Source, head: tuple[int, ...]) -> str:
+    inner = "".join(f"{expression}, " for expression in (*head, *source.encoded))
     return f"def encode(v):\n    return ({inner})\n"
 
 
-def _decoder_text(source: _Source, names: list[str]) -> str:
+def _decoder_text(source: _Source, names: list[str], head: int) -> str:
     lines = [
         "def decode(data):",
-        f"    if type(data) is not tuple or len(data) != {len(names)}:",
+        f"    if type(data) is not tuple or len(data) != {head + len(names)}:",
         "        raise Undecodable('shape')",
     ]
     if names:
-        lines.append("    (" + "".join(f"{name}, " for name in names) + ") = data")
+        lines.append("    (" + "".join(f"{name}, " for name in ["_"] * head + names) + ") = data")
     for conditions, reason in ((source.types, "type"), (source.ranges, "range")):
         if conditions:
             lines.append(f"    if not ({' and '.join(conditions)}):")

@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from engine.commands import NOBODY
 from engine.events import (
     BotSeated,
     BotWanted,
@@ -23,9 +22,8 @@ from engine.events import (
     TableClosed,
     TableOpened,
 )
-from engine.rules import PRESETS, Rules, rules_hash
+from engine.rules import preset_name, rules_hash
 from engine.table import Table
-from engine.view import show
 from services.log.codec import LobbyLine
 
 CHANGES_LINE: Final = frozenset(
@@ -55,34 +53,30 @@ CHANGES_LINE: Final = frozenset(
 
 def lobby_line(table: Table) -> LobbyLine:
     """The table's line. Its `seq` is that of the line's last change."""
-    shown = show(table, NOBODY)
-    seats = shown.seats
+    seats = table.seats
+    rules = table.rules
     return LobbyLine(
-        table=shown.table,
-        display_name=shown.display_name,
-        owner=shown.owner,
-        visibility=shown.visibility,
-        preset=_preset(shown.rules),
-        rules_hash=rules_hash(shown.rules),
-        rules=shown.rules,
+        table=table.table,
+        display_name=table.display_name,
+        owner=table.owner,
+        visibility=table.visibility,
+        preset=preset_name(rules),
+        rules_hash=rules_hash(rules),
+        rules=rules,
         seats=len(seats),
-        persons=tuple(seat.person for seat in seats),
-        bots=tuple(number for number, seat in enumerate(seats) if seat.bot),
-        bots_wanted=tuple(number for number, seat in enumerate(seats) if seat.bot_wanted),
+        persons=tuple([seat.person for seat in seats]),
+        bots=tuple([number for number, seat in enumerate(seats) if seat.bot]),
+        bots_wanted=tuple([number for number, seat in enumerate(seats) if seat.bot_wanted]),
         for_bots=table.for_bots,
-        phase=shown.phase,
-        round=shown.round,
-        seq=shown.seq,
+        phase=table.phase,
+        round=table.round,
+        seq=table.seq,
         absent_policy=table.absent_policy,
         bots_allowed=table.bots,
         invite_hash=table.invite_hash,
         rematch_table=table.rematch_table,
-        rematch=tuple(seat.person if seat.plays_again else "" for seat in table.seats)
+        rematch=tuple([seat.person if seat.plays_again else "" for seat in seats])
         if table.rematch_table
         else (),
-        start_at_s=shown.start_at_s,
+        start_at_s=table.start_at_s,
     )
-
-
-def _preset(rules: Rules) -> str:
-    return next((name for name, preset in PRESETS.items() if preset == rules), "")

@@ -80,20 +80,17 @@ class Matcher:
     # ---------------------------------------------------------------- with the log
 
     def exchange(self) -> None:
-        """One round trip, or at a busy time two with a pause between, so that turns are fuller."""
+        """One round trip, at a busy time with a pause before reading, so that turns are fuller."""
         shards = self._clear_shards()
-        wait_s = self._linger.wait_s()
-        if wait_s and not any(shard.pending for shard in shards):
-            if any(shard.in_flight for shard in shards):
-                self._ask({}, 0)
-                shards = self._clear_shards()
-            self._sleep(wait_s)
+        pause_s = self._linger.wait_s()
+        if pause_s and any(shard.pending for shard in shards):
+            pause_s = 0.0
         positions = {shard.number: shard.read_from for shard in shards if shard.wants_more()}
         block_ms = self._block_ms(shards)
         if not positions and not any(shard.in_flight for shard in shards):
             self._sleep(block_ms / 1000)
             return
-        entries = self._ask(positions, block_ms)
+        entries = self._ask(positions, block_ms, pause_s)
         if entries is None:
             return
         now_s = self._monotonic()
@@ -115,14 +112,16 @@ class Matcher:
         return [shard for shard in self.ownership.shards.values() if not shard.unclear]
 
     def _ask(
-        self, positions: Mapping[int, InPosition], block_ms: int
+        self, positions: Mapping[int, InPosition], block_ms: int, pause_s: float = 0.0
     ) -> dict[int, list[InEntry]] | None:
         """Send what is in flight, and read; `None` if the store could not be asked."""
         commits = [shard.in_flight for shard in self._clear_shards() if shard.in_flight]
         if commits:
             self._crash.passing("before-commit")
         try:
-            outcomes, entries = self.log.exchange(commits, positions, block_ms, READ_ENTRIES)
+            outcomes, entries = self.log.exchange(
+                commits, positions, block_ms, READ_ENTRIES, pause_s
+            )
         except Unavailable:
             self._store_is(reachable=False)
             self._sleep(PAUSE_S)

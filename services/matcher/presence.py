@@ -13,6 +13,8 @@ class Presence:
     def __init__(self) -> None:
         self._seen_ms: dict[str, int] = {}
         self._tables: dict[str, set[str]] = {}
+        self._earliest_ms = 0
+        """Before this none can have been silent for too long."""
 
     def seen(self, gateway: str, now_ms: int) -> None:
         """An entry of this gateway has been read."""
@@ -29,6 +31,8 @@ class Presence:
 
     def lost(self, now_ms: int) -> list[tuple[str, list[str]]]:
         """Gateways silent for too long with their tables, in a stable order; each told once."""
+        if now_ms < self._earliest_ms:
+            return []
         silent = [
             gateway
             for gateway, seen_ms in self._seen_ms.items()
@@ -36,4 +40,5 @@ class Presence:
         ]
         for gateway in silent:
             del self._seen_ms[gateway]
+        self._earliest_ms = min(self._seen_ms.values(), default=now_ms) + GATEWAY_SILENCE_MS
         return [(gateway, sorted(self._tables.pop(gateway, ()))) for gateway in sorted(silent)]

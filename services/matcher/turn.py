@@ -17,7 +17,6 @@ from engine.events import (
     GameEnded,
     Marked,
     Note,
-    Record,
     RoundScored,
     RoundVoid,
     ScoreAdjusted,
@@ -31,7 +30,7 @@ from engine.rejections import Rejection
 from engine.shown import Phase
 from engine.state import gateways
 from engine.table import Table
-from services.log.codec import Undecodable, pack_lobby_line, pack_record, unpack_command
+from services.log.codec import Undecodable, pack_items, pack_lobby_line, unpack_command
 from services.log.port import Commit, DeadLetter, InPosition
 from services.matcher.crash import CrashPoints
 from services.matcher.limits import (
@@ -74,6 +73,11 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 class Turn:
     """Collects what happens in one turn. Used once."""
 
+    __slots__ = (
+        "answers", "bytes", "chance", "crash", "dead", "events", "first_seqs", "items",
+        "line_changed", "now_ms", "shard", "wall_s",
+    )  # fmt: skip
+
     def __init__(
         self,
         shard: Shard,
@@ -101,7 +105,8 @@ class Turn:
         self.run_timers()
         self.start_tables()
         self.lose_gateways()
-        self.run_commands(commands_max)
+        if self.shard.pending:
+            self.run_commands(commands_max)
         return self.commit()
 
     def run_counted(self, attempts: int) -> Commit | None:
@@ -281,9 +286,11 @@ class Turn:
         for event in events:
             evolve(table, event)
             items.append(event)
-            if type(event) in SELDOM:
-                self.bytes += BYTES_LARGE.get(type(event), 0)
-                self.line_changed[name] = None
+            kind = type(event)
+            if kind in SELDOM:
+                self.bytes += BYTES_LARGE.get(kind, 0)
+                if kind in CHANGES_LINE:
+                    self.line_changed[name] = None
         self.bytes += BYTES_USUAL * (1 + len(events))
         self.events += len(events)
 
@@ -297,14 +304,11 @@ class Turn:
     def commit(self) -> Commit | None:
         """The turn as one commit, in flight from now on; `None` if there is nothing to write."""
         shard = self.shard
-        said = [(name, items) for name, items in self.items.items() if items]
-        if not said and not self.dead and not self.keeps_time():
+        chunks = self.chunks()
+        if not chunks and not self.dead and not self.keeps_time():
             return None
         self.crash.passing("decided")
         shard.events_since_snapshot += self.events
-        for name, _ in said:
-            if table := shard.tables.get(name):
-                shard.timers.wake(name, table.wake_at_ms)
         shard.in_flight = Commit(
             shard=shard.number,
             nonce=shard.nonce,
@@ -313,14 +317,23 @@ class Turn:
             id=shard.next_id(),
             position=shard.position,
             now_ms=self.now_ms,
-            chunks=tuple(
-                (name, pack_record(Record(name, self.first_seqs[name], tuple(items))))
-                for name, items in said
-            ),
+            chunks=tuple(chunks),
             dead=tuple(self.dead),
-            lobby=tuple(self.lobby()),
+            lobby=tuple(self.lobby()) if self.line_changed else (),
         )
         return shard.in_flight
+
+    def chunks(self) -> list[tuple[str, bytes]]:
+        """The packed records; their tables wait for something else now."""
+        tables, timers, first_seqs = self.shard.tables, self.shard.timers, self.first_seqs
+        packed = []
+        for name, items in self.items.items():
+            if items:
+                packed.append((name, pack_items(first_seqs[name], items)))
+                table = tables.get(name)
+                if table is not None:
+                    timers.wake(name, table.wake_at_ms)
+        return packed
 
     def keeps_time(self) -> bool:
         """Whether an entry is due that only carries log time and input position."""

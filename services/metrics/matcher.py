@@ -3,7 +3,6 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any, Final, get_args
 
 from prometheus_client import CollectorRegistry
@@ -146,11 +145,10 @@ class MatcherMetrics:
         counts = self._answers
         for kind, note in answers:
             counts[kind, getattr(note, "rejection", 0)] += 1
-        happened = Counter(map(type, chain.from_iterable(items.values())))
-        for kind, number in happened.items():
-            self._items[kind] += number
-        if Traded in happened:
-            for item in chain.from_iterable(items.values()):
+        happened = self._items
+        for of_table in items.values():
+            for item in of_table:
+                happened[type(item)] += 1
                 if type(item) is Traded:
                     self._trades[item.size] += 1
         for letter in dead:

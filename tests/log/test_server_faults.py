@@ -223,7 +223,7 @@ def test_after_an_error_in_the_middle_no_reply_is_taken_for_another(server: Embe
 
 
 def test_scripts_survive_a_script_flush(server: EmbeddedServer):
-    """F28: they are sent whole."""
+    """F28: they are sent whole, a commit by its digest only where the server holds the script."""
     turns, raw = Turns(RedisOwnerLog(server.url)), SyncConnection(server.url)
     turns.acquire()
     turns.turn()
@@ -231,6 +231,27 @@ def test_scripts_survive_a_script_flush(server: EmbeddedServer):
     turns.turn()
     turns.snapshot([(A, b"state")])
     turns.log.close()
+    raw.close()
+
+
+def test_what_a_server_does_not_hold_is_committed_once_and_in_order(server: EmbeddedServer):
+    """F28: of several commits in flight, after a restart or a flush, too."""
+    log, raw = RedisOwnerLog(server.url), SyncConnection(server.url)
+    several = [Turns(log, shard) for shard in range(3)]
+    for turns in several:
+        turns.acquire()
+        turns.turn()
+    raw.call("SCRIPT", "FLUSH")
+    raw.call("XADD", "pit:{01}:in", "*", "b", b"command")
+    commits = [turns.next_commit() for turns in several]
+    outcomes, entries = log.exchange(commits, {1: START}, 0, 5, pause_s=0.001)
+    assert outcomes == [None, None, None]
+    assert [entry.body for entry in entries[1]] == [b"command"]
+    for turns, commit in zip(several, commits, strict=True):
+        turns.applied(commit)
+        assert turns.out()[-1] == commit.id
+        turns.turn()
+    log.close()
     raw.close()
 
 
