@@ -1,4 +1,5 @@
-"""Who may ask now: the rates of one gateway, by sign-in, table and network address.
+"""Who may ask now: the rates of one gateway, by sign-in, table and network address, and how many
+connections an address may have.
 
 All limits stand in `session/limits.py`. A limit is never shared between gateways: it protects this
 process, and what one gateway lets through is small beside what the log takes.
@@ -22,11 +23,22 @@ ADDRESS: Final = "address"
 NEW_PEOPLE: Final = "new-people"
 WRONG_INVITES: Final = "wrong-invites"
 WRONG_INVITES_ADDRESS: Final = "wrong-invites-address"
-SCOPES: Final = (SIGN_IN, TABLE, ADDRESS, NEW_PEOPLE, WRONG_INVITES, WRONG_INVITES_ADDRESS)
-"""What a refusal for its rate names: whose rate it was."""
+CONNECTIONS: Final = "connections"
+SCOPES: Final = (
+    SIGN_IN,
+    TABLE,
+    ADDRESS,
+    NEW_PEOPLE,
+    WRONG_INVITES,
+    WRONG_INVITES_ADDRESS,
+    CONNECTIONS,
+)
+"""What a refusal for its rate names, or the count of it: whose rate it was."""
 _BY_ADDRESS: Final = frozenset((ADDRESS, NEW_PEOPLE, WRONG_INVITES_ADDRESS))
 IPV6_PREFIX: Final = 64
 """What one household or one server is given at least: whoever has one of its addresses has all."""
+LOOPBACK: Final[tuple[Network, ...]] = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+"""Whoever is on the gateway's machine has easier ways to exhaust it, and may be a proxy."""
 
 _Claim = tuple[str, str, Rate]
 """Scope, key within it, rate."""
@@ -52,6 +64,8 @@ class Admission:
         self._buckets: dict[tuple[str, str], Bucket] = {}
         self._places: dict[str, str] = {}
         """By address: looked up once, until it is forgotten with its bucket."""
+        self._connected: dict[str, int] = {}
+        """By place: connections that have entered and not left."""
 
     def profile(self, caller: Caller) -> Profile:
         return profile_of(caller.role, self._people)
@@ -97,6 +111,35 @@ class Admission:
             (WRONG_INVITES, caller.sign_in, rate),
             (WRONG_INVITES_ADDRESS, caller.address, shared),
         )
+
+    def enters(self, address: str) -> bool:
+        """Somebody connects; whether one more from there is taken. Who is taken `leaves` later."""
+        place = self._counted_place(address)
+        if not place:
+            return True
+        count = self._connected.get(place, 0)
+        if count >= self._people.connections_max:
+            self._limited(CONNECTIONS)
+            return False
+        self._connected[place] = count + 1
+        return True
+
+    def leaves(self, address: str) -> None:
+        """A connection that was taken is closed."""
+        place = self._counted_place(address)
+        if not place:
+            return
+        count = self._connected[place] - 1
+        if count:
+            self._connected[place] = count
+        else:
+            del self._connected[place]
+
+    def _counted_place(self, address: str) -> str:
+        """Whose connections are counted with this one; empty where none are."""
+        if not address or not self._people.connections_max or _within(_host(address), LOOPBACK):
+            return ""
+        return self._place(address)
 
     @property
     def remembered(self) -> int:
@@ -147,7 +190,7 @@ class Admission:
         place = self._places.get(address)
         if place is None:
             host = _host(address)
-            exempt = any(host in network for network in self._allowed)
+            exempt = _within(host, self._allowed)
             place = self._places[address] = "" if exempt else _network(host)
         return place
 
@@ -156,6 +199,10 @@ def _host(address: str) -> Address:
     """An IPv4 address, too, where a socket for both kinds has wrapped it."""
     host = ip_address(address)
     return (isinstance(host, IPv6Address) and host.ipv4_mapped) or host
+
+
+def _within(host: Address, networks: tuple[Network, ...]) -> bool:
+    return any(host in network for network in networks)
 
 
 def _network(host: Address) -> str:

@@ -57,7 +57,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is one only in kind
-        self.peer = _address(transport.get_extra_info("peername"))
+        self.peer = address_of(transport.get_extra_info("peername"))
         self.write(self.engine.begin())
         more = self.limits.connection_window - frames.WINDOW_DEFAULT
         if more > 0:
@@ -293,6 +293,6 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
 
-def _address(peer: Any) -> str:
+def address_of(peer: Any) -> str:
     """Host alone: ports change with every connection."""
     return str(peer[0]) if isinstance(peer, Sequence) and peer else ""

@@ -4,12 +4,12 @@ import asyncio
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from hpack import NeverIndexedHeaderTuple
 
 from services.http2 import frames
-from services.http2.connection import Connection
+from services.http2.connection import Connection, address_of
 from services.http2.life import TICK_S
 from services.http2.limits import SERVER, Limits
 from services.http2.messages import ACCEPTED, IDENTITY, PACKINGS
@@ -111,6 +111,15 @@ Accept = Callable[[ServerCall, Request], StreamEvents]
 """Takes a call, and may end it at once. Must not raise."""
 
 
+class Doorkeeper(Protocol):
+    """Who may connect, as far as an address tells. Must not raise."""
+
+    def enters(self, address: str) -> bool:
+        """Whether one more from there is taken. Who is taken `leaves` later."""
+
+    def leaves(self, address: str) -> None: ...
+
+
 class ServerConnection(Connection):
     """One client's connection."""
 
@@ -123,6 +132,11 @@ class ServerConnection(Connection):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         secured = transport.get_extra_info("ssl_object")
         if self._server.full or (secured and secured.selected_alpn_protocol() != "h2"):
+            cast("asyncio.Transport", transport).abort()
+            return
+        if not self._server.enters(address_of(transport.get_extra_info("peername"))):
+            # Without a word: whoever is greeted first takes the refusal for the end of a good
+            # connection, and grpcio then comes back at once, hundreds of times a second.
             cast("asyncio.Transport", transport).abort()
             return
         self._server.connections[self] = None
@@ -200,9 +214,13 @@ def _http_status(fields: dict[bytes, bytes]) -> bytes:
 class Server:
     """One port, and everybody who has connected to it."""
 
-    def __init__(self, accept: Accept, limits: Limits = SERVER) -> None:
+    def __init__(
+        self, accept: Accept, limits: Limits = SERVER, keeper: Doorkeeper | None = None
+    ) -> None:
+        """`keeper`: asked about every connection; none: all are taken."""
         self.accept = accept
         self.limits = limits
+        self._keeper = keeper
         self.connections: dict[ServerConnection, None] = {}
         self._listening: asyncio.Server | None = None
         self._ticking: asyncio.TimerHandle | None = None
@@ -240,8 +258,16 @@ class Server:
             connection.tick(now_s)
         del self._round[-portion:]
 
+    def enters(self, address: str) -> bool:
+        """Whether one more connection from there is taken."""
+        return self._keeper is None or self._keeper.enters(address)
+
     def gone(self, connection: ServerConnection) -> None:
-        self.connections.pop(connection, None)
+        if connection not in self.connections:
+            return  # it was never taken
+        del self.connections[connection]
+        if self._keeper is not None:
+            self._keeper.leaves(connection.peer)
         if not self.connections:
             self._gone.set()
 

@@ -166,3 +166,28 @@ def test_who_was_left_alone_long_enough_is_forgotten() -> None:
 )
 def test_the_address_of_a_peer(peer: str, address: str) -> None:
     assert address_of(peer) == address
+
+
+def test_connections_are_counted_by_address_until_they_are_closed() -> None:
+    gate = Gate()
+    for address in ("192.0.2.1", "2001:db8::1"):
+        taken = [gate.admission.enters(address) for _ in range(PUBLIC.connections_max + 3)]
+        assert taken == [True] * PUBLIC.connections_max + [False] * 3
+    assert not gate.admission.enters("2001:db8::2"), "whoever has one of a /64 has all"
+    assert gate.admission.enters("192.0.2.2")
+    assert set(gate.told) == {"connections"}
+    gate.admission.forget()
+    gate.admission.leaves("192.0.2.1")
+    assert [gate.admission.enters("192.0.2.1") for _ in range(2)] == [True, False]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "198.51.100.7", ""])
+def test_connections_without_a_limit(address: str) -> None:
+    gate = Gate(allowed=(ip_network("198.51.100.0/24"),))
+    assert all(gate.admission.enters(address) for _ in range(PUBLIC.connections_max + 1))
+    gate.admission.leaves(address)
+
+
+def test_measuring_counts_no_connections_and_a_hall_many() -> None:
+    assert all(Gate(LOAD).admission.enters("192.0.2.1") for _ in range(2_000))
+    assert all(Gate(EVENT).admission.enters("192.0.2.1") for _ in range(2_000))

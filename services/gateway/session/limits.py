@@ -79,6 +79,9 @@ class Profile:
     """Wrong invite codes of one sign-in, and ten times as many of one address."""
     streams_max: int
     """Streams of one sign-in at one time; 0: no limit."""
+    connections_max: int
+    """Connections of one network address at one time, before anybody has said who they are; 0: no
+    limit. Each costs memory and a descriptor, of which all others would have fewer."""
 
 
 ADDRESS_SHARE: Final = 10
@@ -92,6 +95,7 @@ PUBLIC: Final = Profile(
     sign_ins=Rate(0.5, 60),  # that class arriving at once
     wrong_invites=Rate(1 / 60, 5),  # typing errors; 2^80 codes are not guessed at this rate
     streams_max=4,
+    connections_max=500,  # as many people as that address's rate lets play, on one each
 )
 EVENT: Final = Profile(
     "event",
@@ -101,10 +105,11 @@ EVENT: Final = Profile(
     sign_ins=Rate(100, 10_000),  # its doors open
     wrong_invites=PUBLIC.wrong_invites,
     streams_max=4,
+    connections_max=16_000,  # eight at each of those tables
 )
-OURS: Final = Profile("ours", UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED, 0)
+OURS: Final = Profile("ours", UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED, 0, 0)
 """Bot processes and operators: they hold many seats, and keep a pace of their own."""
-LOAD: Final = Profile("load", UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED, 0)
+LOAD: Final = Profile("load", UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED, 0, 0)
 """Measuring: the tester's people play faster than people."""
 
 PROFILES: Final = {profile.name: profile for profile in (PUBLIC, EVENT, LOAD)}

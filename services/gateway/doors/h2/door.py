@@ -36,7 +36,7 @@ class H2Door:
         self._tls = tls
         self._health = Health(services_of(methods))
         self._methods = served(methods, self._health.methods())
-        self._server = Server(self._accept, limits)
+        self._server = Server(self._accept, limits, gateway.admission)
 
     async def open(self, host: str, port: int) -> int:
         """Listen; the port. Raises `OSError` where the address is taken."""
