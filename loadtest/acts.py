@@ -6,41 +6,41 @@ mix that is planned.
 
 import random
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import Final
 
-from pit.v1 import play_pb2, table_pb2
+from pit.v1 import play_pb2
 
 from loadtest import remembered
 from loadtest.plan import Kind
 from loadtest.view import OwnView
 from services.bots import hands
 from services.bots.acts import Act, MakeOffer, Ring, TakeBack, command_of
-from services.bots.careful import BULL_KEPT_FROM, CAREFUL
+from services.bots.careful import CAREFUL, spare
 from services.bots.memory import Memory
 from services.bots.strategy import JUST_RECEIVED_S, OpenOffer, Sight, offer_of_size
 from services.client.view import NOBODY
 
-LOT_MAX: Final = 4
 NO_CARDS: Final = 0
-_SIZE: Final = attrgetter("size")
+_SIZES: Final = tuple(range(remembered.LOT_MAX, 0, -1))
+"""The largest first: it moves most cards."""
 
 
 class Mind:
     """What one seat remembers and wants."""
 
-    __slots__ = ("acted_at", "bell", "chance", "memory", "rang", "spare")
+    __slots__ = ("bell", "chance", "lots", "memory", "rings", "spare")
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
         self.memory = Memory()
         self.bell = hands.NO_LANE
         """The corner that its hand is."""
-        self.rang = False
-        """It has rung for this hand."""
+        self.rings = False
+        """It has a corner, and has not rung for it."""
         self.spare = NO_CARDS
         """What of its hand it gives away."""
-        self.acted_at = 0.0
+        self.lots = remembered.NO_LOTS
+        """Of those cards."""
 
     def dealt(self, view: OwnView, now: float) -> None:
         """A new hand, or one known afresh."""
@@ -59,11 +59,13 @@ class Mind:
         self._decide(view, now)
 
     def _decide(self, view: OwnView, now: float) -> None:
-        self.bell, self.rang = remembered.corner(view), False
-        memory = self.memory
-        if view.hand and view.suits and (memory.fruitless or memory.target == hands.NO_LANE):
+        self.bell = remembered.corner(view)
+        self.rings = self.bell != hands.NO_LANE
+        memory, suits = self.memory, view.suits
+        if view.hand and suits and (memory.fruitless or memory.target == hands.NO_LANE):
             memory.collect(CAREFUL.target(self.sight(view, now)), self.chance)
-        self.spare = _spare(memory.target, view)
+        self.spare = spare(view.hand, memory.target) if memory.target in suits else NO_CARDS
+        self.lots = remembered.lots(self.spare, suits, view.rules.mixed_lots)
 
     def sight(self, view: OwnView, now: float, offers: tuple[OpenOffer, ...] = ()) -> Sight:
         return Sight(view, self.memory, now, offers, True, 1.0, self.chance)
@@ -85,9 +87,10 @@ def choose(
     A corner is rung whatever was planned. Where what was planned cannot be, an offer is made.
     """
     for seat in able:
-        if minds[seat].bell != hands.NO_LANE and not minds[seat].rang:
-            minds[seat].rang = True
-            return seat, Ring(minds[seat].bell), Kind.BELL
+        mind = minds[seat]
+        if mind.rings:
+            mind.rings = False
+            return seat, Ring(mind.bell), Kind.BELL
     if kind is Kind.WITHDRAW:
         for seat in able:
             if views[seat].offer_lot:
@@ -96,39 +99,43 @@ def choose(
     if kind is Kind.REFUSED:
         seat = able[0]
         return seat, _impossible(views[seat], minds[seat].chance), kind
-    first, second = (_trade, _open) if kind is Kind.TRADE else (_open, _trade)
-    for act_of, counts_as in ((first, kind), (second, _other(kind))):
-        for seat in able:
-            act = act_of(minds[seat], views[seat], now)
-            if act is not None:
-                return seat, act, counts_as
+    if kind is Kind.TRADE:
+        return _first_trade(minds, views, able, now) or _first_open(minds, views, able, now)
+    return _first_open(minds, views, able, now) or _first_trade(minds, views, able, now)
+
+
+def _first_trade(
+    minds: Sequence[Mind], views: Sequence[OwnView], able: Sequence[int], now: float
+) -> Chosen | None:
+    for seat in able:
+        act = _trade(minds[seat], views[seat], now)
+        if act is not None:
+            return seat, act, Kind.TRADE
     return None
 
 
-def _other(kind: Kind) -> Kind:
-    return Kind.OPEN if kind is Kind.TRADE else Kind.TRADE
+def _first_open(
+    minds: Sequence[Mind], views: Sequence[OwnView], able: Sequence[int], now: float
+) -> Chosen | None:
+    for seat in able:
+        act = _open(minds[seat], views[seat], now)
+        if act is not None:
+            return seat, act, Kind.OPEN
+    return None
 
 
-def _spare(target: int, view: OwnView) -> int:
-    if target not in view.suits:
-        return NO_CARDS
-    without = hands.spare(view.hand, target, keeps_bull=False)
-    if view.deck.lot(view.hand - without).count < BULL_KEPT_FROM:
-        return without
-    return hands.spare(view.hand, target, keeps_bull=True)
-
-
-def _lot(mind: Mind, view: OwnView, size: int, now: float) -> int:
+def _lot(mind: Mind, size: int, now: float) -> int:
     """The lot of this size best got rid of, but not the one just received; `NO_CARDS` for none."""
     memory = mind.memory
-    fresh = memory.giver != NOBODY and now - memory.traded_at < JUST_RECEIVED_S
-    for lot in remembered.lots(mind.spare, view.suits, size, view.rules.mixed_lots):
-        if not fresh or lot != memory.received:
+    for lot in mind.lots[size]:
+        if lot != memory.received:
+            return lot
+        if memory.giver == NOBODY or now - memory.traded_at >= JUST_RECEIVED_S:
             return lot
     return NO_CARDS
 
 
-def answerable(view: OwnView) -> tuple[OpenOffer, ...]:
+def _answerable(view: OwnView) -> tuple[OpenOffer, ...]:
     """Others' open offers that this seat may meet."""
     own = view.seat
     return tuple(
@@ -138,13 +145,30 @@ def answerable(view: OwnView) -> tuple[OpenOffer, ...]:
     )
 
 
+def _sizes_met(view: OwnView) -> int:
+    """A bit for each size of which this seat may meet an open offer."""
+    own, met, number = view.seat, 0, -1
+    for seat in view.seats:
+        number += 1
+        size = seat.offer_size
+        if size and number != own:
+            aim = seat.offer_directed_at
+            if aim in (NOBODY, own):
+                met |= 1 << size
+    return met
+
+
 def _trade(mind: Mind, view: OwnView, now: float) -> Act | None:
     """Meet an open offer: the largest first, since it moves most cards."""
-    offers = answerable(view)
-    for offer in sorted(offers, key=_SIZE, reverse=True):
-        lot = _lot(mind, view, offer.size, now)
-        if lot:
-            return MakeOffer(lot)
+    met = _sizes_met(view)
+    if not met:
+        return None
+    for size in _SIZES:
+        if met >> size & 1:
+            lot = _lot(mind, size, now)
+            if lot:
+                return MakeOffer(lot)
+    offers = _answerable(view)
     for offer in offers:  # what was just received goes to somebody else than its giver
         act = offer_of_size(mind.sight(view, now, offers), mind.spare, offer.size)
         if act is not None and act.directed_at == offer.seat:
@@ -153,15 +177,17 @@ def _trade(mind: Mind, view: OwnView, now: float) -> Act | None:
 
 
 def _open(mind: Mind, view: OwnView, now: float) -> Act | None:
-    """Offer a size that nobody offers, so that it stays open."""
-    met = {offer.size for offer in answerable(view)}
-    sizes = [size for size in range(LOT_MAX, 0, -1) if size not in met]
+    """Offer a size that nobody offers, so that it stays open. Called out again, it is rather not
+    in the same size."""
+    met = _sizes_met(view)
     own = view.seats[view.seat].offer_size
-    if own in sizes:  # called out again, but rather not in the same size
-        sizes.remove(own)
-        sizes.append(own)
-    for size in sizes:
-        lot = _lot(mind, view, size, now)
+    for size in _SIZES:
+        if size != own and not met >> size & 1:
+            lot = _lot(mind, size, now)
+            if lot:
+                return MakeOffer(lot)
+    if own and not met >> own & 1:
+        lot = _lot(mind, own, now)
         if lot:
             return MakeOffer(lot)
     return None
@@ -169,11 +195,9 @@ def _open(mind: Mind, view: OwnView, now: float) -> Act | None:
 
 def _impossible(view: OwnView, chance: random.Random) -> Act:
     """A lot that the seat has not got: refused whatever the rules."""
-    lots = [
-        view.deck.pack(table_pb2.Cards(counts=[table_pb2.CardCount(commodity=one, count=LOT_MAX)]))
-        for one in (view.deck.commodities[lane] for lane in view.suits)
-    ]
-    return MakeOffer(chance.choice([lot for lot in lots if not view.deck.holds(view.hand, lot)]))
+    deck = view.deck
+    lacking = [lot for lot in remembered.fours(deck, view.suits) if not deck.holds(view.hand, lot)]
+    return MakeOffer(chance.choice(lacking))
 
 
 def message_of(act: Act, view: OwnView, chance: random.Random) -> play_pb2.Command:

@@ -10,7 +10,6 @@ import time
 from collections import deque
 from collections.abc import Coroutine
 from itertools import count
-from operator import attrgetter
 from typing import Any, Final
 
 from pit.v1 import table_pb2
@@ -18,6 +17,7 @@ from pit.v1 import table_pb2
 from loadtest.acts import Mind, choose, message_of
 from loadtest.checks import Checks
 from loadtest.connections.port import Connections, Metadata
+from loadtest.course import Course
 from loadtest.health import LATE_S
 from loadtest.messages import Orders
 from loadtest.opening import Opener
@@ -25,11 +25,10 @@ from loadtest.plan import Kind, Plan
 from loadtest.samples import Samples
 from loadtest.scenarios import CHURN_SHARE_PER_S
 from loadtest.seat import LoadSeat
-from loadtest.table import LoadTable, Window
+from loadtest.table import LoadTable
 from services.bots.acts import SayReady, command_of
 from services.client.errors import Refused
 from services.client.exchange import Exchange
-from services.client.items import PublicItems
 
 TICK_S: Final = 0.001
 """The plan is looked at so often; what is due then goes out in one write a connection."""
@@ -59,7 +58,6 @@ _READY_IN: Final[dict[int, int]] = {
     table_pb2.READY_FOR_OPEN: table_pb2.PHASE_SORTING,
     table_pb2.READY_FOR_NEXT: table_pb2.PHASE_BETWEEN,
 }
-_RANK: Final = attrgetter("rank")
 
 
 class Slot:
@@ -70,7 +68,27 @@ class Slot:
         self.table: LoadTable | None = None
         self.seats: list[LoadSeat] = []
         self.minds: list[Mind] = []
+        self.idle: list[LoadSeat] = []
+        """The same seats, who has been idle for longest first."""
         self.began: asyncio.Event = asyncio.Event()
+
+    def able(self) -> list[int]:
+        """Those that may act: who waits for nothing first, then who has been idle longest."""
+        table = self.table
+        found: list[int] = []
+        if table is None or table.public is None:
+            return found
+        views, round_now = table.seated, table.public.round
+        waiting: list[int] = []
+        for seat in self.idle:
+            number = seat.number
+            if seat.able and views[number].round == round_now:  # it has its hand of this round
+                (waiting if seat.waits else found).append(number)
+        return found + waiting if waiting else found
+
+    def acted(self, seat: LoadSeat) -> None:
+        self.idle.remove(seat)
+        self.idle.append(seat)
 
 
 class Crowd:
@@ -80,8 +98,7 @@ class Crowd:
         self.connections = connections
         self.samples = Samples()
         self.checks = Checks()
-        self.items = PublicItems()
-        self.window: Window = self
+        self.course = Course()
         self.slots = [Slot(number) for number in range(orders.tables)]
         self.running = False
         self.failure: Exception | None = None
@@ -96,7 +113,6 @@ class Crowd:
             orders.share,
         )
         self._begins_at = float("inf")
-        self._measured = (float("inf"), float("inf"))
         self._held: deque[tuple[Kind, float]] = deque()
         """Actions whose time has come while every seat waits for the exchange."""
         self._timers: list[tuple[float, int, LoadSeat, int]] = []
@@ -109,7 +125,6 @@ class Crowd:
             CHURN_SHARE_PER_S * orders.tables * orders.wish.seats * TICK_S if churns else 0.0
         )
         self._cuts_due = 0.0
-        self.look_at = float("inf")
         self._ticks_at = 0.0
         self._between = False
         """The plan is looked at between two messages."""
@@ -122,10 +137,10 @@ class Crowd:
         orders = self._orders
         seated = await self._opener.open(slot.number)
         table = LoadTable(
-            seated[0][1].table, len(seated), self.checks, self.samples, self.window, self
+            seated[0][1].table, len(seated), self.checks, self.samples, self.course, self
         )
         slot.table, slot.began = table, asyncio.Event()
-        slot.seats, slot.minds = [], []
+        slot.seats, slot.minds, slot.idle = [], [], []
         self._slot_of[table] = slot
         for number, (exchange, place) in enumerate(seated):
             chance = random.Random(self._chance.getrandbits(64))
@@ -134,6 +149,7 @@ class Crowd:
             self._credentials[seat] = exchange
             slot.seats.append(seat)
             slot.minds.append(seat.mind)
+            slot.idle.append(seat)
             seat.connect()
         async with asyncio.timeout(ATTACH_PATIENCE_S):
             await slot.began.wait()
@@ -187,10 +203,6 @@ class Crowd:
 
     # ------------------------------------------------------------------ what seats ask
 
-    def measured(self, at: float) -> bool:
-        begins, ends = self._measured
-        return begins <= at < ends
-
     def metadata(self, seat: LoadSeat) -> Metadata:
         return self._credentials[seat].credentials.metadata()
 
@@ -221,7 +233,7 @@ class Crowd:
         self._begins_at = at
         warm_at = at + orders.warmup_s
         seconds = sum(stage.seconds for stage in orders.stages)
-        self._measured = (warm_at, warm_at + seconds)
+        self.course.begins_at, self.course.ends_at = warm_at, warm_at + seconds
         spread_s = BELL_S if orders.scenario == "opening-bell" else START_SPREAD_S
         spread_s = min(spread_s, max(BELL_S, orders.warmup_s))
         for slot in self.slots:
@@ -245,7 +257,7 @@ class Crowd:
     def stop(self) -> None:
         """No new actions."""
         self.running = False
-        self.look_at = float("inf")
+        self.course.look_at = float("inf")
         if self._tick_handle is not None:
             self._tick_handle.cancel()
             self._tick_handle = None
@@ -259,7 +271,7 @@ class Crowd:
     def _tick(self) -> None:
         """The loop's timer: it comes when the loop has read all that there was to read."""
         now = time.monotonic()
-        if self.measured(now):
+        if self.course.measured(now):
             self.samples.latency("loop_lag", now - self._ticks_at)
         try:
             self._play(now, ACTIONS_PER_TICK_MAX)
@@ -270,15 +282,15 @@ class Crowd:
         self._tick_handle = asyncio.get_running_loop().call_later(TICK_S, self._tick)
 
     def look(self, now: float) -> None:
-        """A seat has taken a message, and it is `look_at` or later: a loop that has much to read
-        would keep the plan waiting. What is sent now leaves now, too."""
+        """A seat has taken a message, and it is `course.look_at` or later: a loop that has much to
+        read would keep the plan waiting. What is sent now leaves now, too."""
         self._between = True
         self._play(now, ACTIONS_BETWEEN_MAX)
         self._between = False
 
     def _play(self, now: float, most: int) -> None:
         """Do what is due."""
-        self.look_at = now + TICK_S
+        self.course.look_at = now + TICK_S
         while self._held:
             if not self._place(*self._held[0], held=True):
                 break
@@ -288,7 +300,7 @@ class Crowd:
             intended_at, kind = begins_at + plan.at_s, plan.kind
             if intended_at > now:
                 break
-            stale = now - intended_at > STALE_S and intended_at < self._measured[0]
+            stale = now - intended_at > STALE_S and intended_at < self.course.begins_at
             if not stale and not self._place(kind, intended_at, held=False):
                 self._held.append((kind, intended_at))
             plan.advance()
@@ -317,13 +329,13 @@ class Crowd:
         dropped: else those already open would have to do it all.
         """
         waiting = 0
-        warming = intended_at < self._measured[0]
+        warming = intended_at < self.course.begins_at
         for _ in range(1 if warming else min(SLOTS_TRIED_MAX, len(self.slots))):
             slot = self.slots[self._plan.slot()]
             table = slot.table
             if table is None or not table.open:
                 continue
-            able = [seat for seat in slot.seats if seat.able and table.up_to_date(seat.number)]
+            able = slot.able()
             if not able:
                 waiting += 1
                 if waiting >= WAITING_TRIED_MAX:
@@ -334,21 +346,18 @@ class Crowd:
             self._count("unplaced", intended_at)
         return warming or not waiting
 
-    def _act(
-        self, slot: Slot, kind: Kind, able: list[LoadSeat], intended_at: float, held: bool
-    ) -> bool:
-        now = time.monotonic()
-        able.sort(key=_RANK)
+    def _act(self, slot: Slot, kind: Kind, able: list[int], intended_at: float, held: bool) -> bool:
         assert slot.table is not None
-        chosen = choose(kind, slot.minds, slot.table.seated, [seat.number for seat in able], now)
+        chosen = choose(kind, slot.minds, slot.table.seated, able, time.monotonic())
         if chosen is None:
             return False
         number, act, really = chosen
         seat = slot.seats[number]
         seat.act(message_of(act, seat.view(), seat.mind.chance), really, intended_at)
+        slot.acted(seat)
         if self._between:
             seat.send_now()
-        self.samples.counts["acted"] += 1
+        self.samples.acted += 1
         self._count("sent", intended_at)
         if not held and time.monotonic() - intended_at > LATE_S:
             self._count("late", intended_at)
@@ -365,6 +374,9 @@ class Crowd:
         if table.public.phase == _READY_IN[purpose]:
             act = SayReady(table_pb2.ReadyFor.ValueType(purpose))
             seat.act(command_of(act, seat.view(), seat.mind.chance), None, at)
+            slot = self._slot_of.get(table)
+            if slot is not None:
+                slot.acted(seat)
 
     def _think(self, seat: LoadSeat, at: float) -> None:
         """A seat without a plan has thought for long enough."""
@@ -372,9 +384,9 @@ class Crowd:
         if slot is None:
             return
         ready = seat.table.open and seat.able
-        if not ready or not self._act(slot, self._plan.any_kind(), [seat], at, held=False):
+        if not ready or not self._act(slot, self._plan.any_kind(), [seat.number], at, held=False):
             self._later(time.monotonic() + self._orders.think_time_s, seat, THINKS)
 
     def _count(self, name: str, intended_at: float) -> None:
-        if self.measured(intended_at):
+        if self.course.measured(intended_at):
             self.samples.counts[name] += 1

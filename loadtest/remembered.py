@@ -32,10 +32,32 @@ def packed(deck: Deck, cards: table_pb2.Cards) -> tuple[int, int]:
     return found
 
 
+LOT_MAX: Final = 4
+"""Cards of a lot."""
+Lots = tuple[tuple[int, ...], ...]
+"""By size, 0 to `LOT_MAX`: lots of it, the best riddance first."""
+NO_LOTS: Final[Lots] = ((),) * (LOT_MAX + 1)
+
+
 @lru_cache(KEPT)
-def lots(spare: int, suits: tuple[int, ...], size: int, mixed: bool) -> tuple[int, ...]:
-    """Lots of this size, the best riddance first. Of equals always the same one."""
-    return tuple(hands.lots(spare, suits, size, mixed, random.Random(0)))
+def lots(spare: int, suits: tuple[int, ...], mixed: bool) -> Lots:
+    """All lots in these cards. Of equals always the same one."""
+    return (
+        (),
+        *(
+            tuple(hands.lots(spare, suits, size, mixed, random.Random(0)))
+            for size in range(1, LOT_MAX + 1)
+        ),
+    )
+
+
+@lru_cache
+def fours(deck: Deck, suits: tuple[int, ...]) -> tuple[int, ...]:
+    """The largest lot of each suit."""
+    counts = (
+        table_pb2.CardCount(commodity=deck.commodities[lane], count=LOT_MAX) for lane in suits
+    )
+    return tuple(deck.pack(table_pb2.Cards(counts=[one])) for one in counts)
 
 
 def corner(view: TableView) -> int:

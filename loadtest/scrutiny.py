@@ -5,7 +5,6 @@ from typing import Final
 from pit.v1 import table_pb2
 
 from loadtest.record import Record
-from services.client.happenings import Happened
 from services.client.view import NOBODY, TableView
 
 SUIT_SIZE: Final = 9
@@ -34,48 +33,48 @@ def difference(kind: str, event: table_pb2.Event, seat: int) -> Fault:
     return check, f"event {event.seq} is {what}, told differently to seat {seat} and to others"
 
 
-def nothing_shown(happened: Happened, seat: int) -> Fault | None:
+def nothing_shown(
+    event: table_pb2.Event, seat: int, received: table_pb2.Cards, given: table_pb2.Cards
+) -> Fault | None:
     """No cards beside an event that is not the seat's own."""
-    if not happened.received.ByteSize() and not happened.given.ByteSize():
+    if not received.ByteSize() and not given.ByteSize():
         return None
-    event = happened.event
     kind = event.WhichOneof("kind")
     return "hidden", (
         f"event {event.seq}: seat {seat} was shown cards beside {kind}, which is not its own"
     )
 
 
-def trade(public: TableView, event: table_pb2.Event) -> Fault | None:
+def trade(public: TableView, record: Record) -> Fault | None:
     """Two different seats, and the partner's open offer of that size that allows it. The view is
     as it was before the event."""
-    traded = event.traded
-    partner = public.seats[traded.partner]
+    partner = public.seats[record.partner]
     if (
-        traded.seat != traded.partner
-        and partner.offer_size == traded.size
-        and partner.offer_directed_at in (NOBODY, traded.seat)
+        record.seat != record.partner
+        and partner.offer_size == record.size
+        and partner.offer_directed_at in (NOBODY, record.seat)
     ):
         return None
     return "trades", (
-        f"event {event.seq}: seat {traded.seat} traded {traded.size} with seat {traded.partner}, "
+        f"event {record.seq}: seat {record.seat} traded {record.size} with seat {record.partner}, "
         f"who offered {partner.offer_size}"
     )
 
 
-def opened(public: TableView, event: table_pb2.Event) -> Fault | None:
+def opened(public: TableView, record: Record) -> Fault | None:
     """No open offer would have met it: else there was to be a trade."""
-    offer = event.offer_opened
-    aim = offer.directed_at if offer.HasField("directed_at") else NOBODY
-    for number, other in enumerate(public.seats):
+    size, seat, aim, number = record.size, record.seat, record.aim, -1
+    for other in public.seats:
+        number += 1
         if (
-            other.offer_size == offer.size
-            and number != offer.seat
+            other.offer_size == size
+            and number != seat
             and aim in (NOBODY, number)
-            and other.offer_directed_at in (NOBODY, offer.seat)
+            and other.offer_directed_at in (NOBODY, seat)
         ):
             return "trades", (
-                f"event {event.seq}: the offer of seat {offer.seat} stays open, though seat "
-                f"{number} offers {offer.size} too"
+                f"event {record.seq}: the offer of seat {seat} stays open, though seat "
+                f"{number} offers {size} too"
             )
     return None
 
@@ -95,11 +94,9 @@ def pack(record: Record, public: TableView, when: str) -> Fault | None:
 
 def both_sides(record: Record) -> Fault | None:
     """What one side of a trade gave is what the other got."""
-    event = record.event
-    assert event is not None
-    ours, theirs = (record.cards[side] for side in (event.traded.seat, event.traded.partner))
-    if ours != theirs[::-1]:
-        return "trades", f"event {event.seq}: what one side gave is not what the other got"
+    ours, theirs = record.cards[record.seat], record.cards[record.partner]
+    if ours[0] != theirs[1] or ours[1] != theirs[0]:
+        return "trades", f"event {record.seq}: what one side gave is not what the other got"
     return None
 
 

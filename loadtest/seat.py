@@ -6,42 +6,38 @@ import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from google.rpc import code_pb2
 from grpc import StatusCode
 from pit.v1 import play_pb2, table_pb2
 
 from loadtest.acts import Mind
 from loadtest.checks import Checks
 from loadtest.connections.port import Connections, Listener, Stream
+from loadtest.course import Course
+from loadtest.outcomes import Outcomes
 from loadtest.plan import Kind
+from loadtest.record import Record
 from loadtest.samples import Samples
-from loadtest.table import LoadTable, Window
+from loadtest.table import LoadTable
 from loadtest.view import OwnView
 from services.client.backoff import Backoff
 from services.client.exchange import Place
 from services.client.happenings import (
     Drain,
     Effective,
-    Happened,
     Happening,
     InLog,
     OutOfStep,
-    Rejected,
     RetryAfter,
     Settled,
     Started,
-    Unknown,
     WasReset,
 )
-from services.client.items import PublicItems
 from services.client.kept import TRIED_AGAIN
 from services.client.protocol import SeatProtocol
+from services.client.view import TableView
 
 IN_FLIGHT_MAX: Final = 8
 """Commands that a seat sends without waiting: half of what the exchange takes."""
-
-BUSY_S: Final = 1e9
-"""Puts a seat with a command on its way behind all others."""
 
 
 class Shared(Protocol):
@@ -50,13 +46,11 @@ class Shared(Protocol):
     connections: Connections
     samples: Samples
     checks: Checks
-    items: PublicItems
-    window: Window
-    look_at: float
-    """When the plan is to be looked at again (monotonic)."""
+    course: Course
 
     def look(self, now: float) -> None:
-        """It is `look_at`, or later. Called between two messages."""
+        """The plan is to be looked at: it is `course.look_at`, or later. Called between two
+        messages."""
 
     def metadata(self, seat: "LoadSeat") -> tuple[tuple[str, str], ...]: ...
 
@@ -70,22 +64,6 @@ class Shared(Protocol):
         """The seat is gone for good, unasked."""
 
 
-class _Sent:
-    """An action on its way."""
-
-    __slots__ = ("accepted", "command", "intended_at", "kind", "sent_at")
-
-    def __init__(
-        self, command: play_pb2.Command, kind: Kind | None, intended_at: float, sent_at: float
-    ) -> None:
-        self.command = command
-        self.kind = kind
-        """`None` for a Ready, which is no action."""
-        self.intended_at = intended_at
-        self.sent_at = sent_at
-        self.accepted = False
-
-
 class LoadSeat:
     """See the module's text. Its listener methods are called by its stream."""
 
@@ -96,10 +74,11 @@ class LoadSeat:
         self.table = table
         self.group = group
         self.mind = Mind(chance)
-        self.protocol = SeatProtocol(place.table, place.seat_token, shared.items, self._view_of)
+        self.protocol = SeatProtocol(place.table, place.seat_token, view_of=self._view_of)
         self._shared = shared
         self._samples = shared.samples
         self._counts = shared.samples.counts
+        self._course = shared.course
         self.number = place.seat
         self._stream: Stream | None = None
         self._backoff = Backoff(chance)
@@ -107,8 +86,7 @@ class LoadSeat:
         """When the stream that is not attached yet was opened."""
         self._lost_at = 0.0
         self._snapshot: table_pb2.Snapshot | None = None
-        self._sent: dict[int, _Sent] = {}
-        """By the identity of its command."""
+        self.outcomes = Outcomes(shared.samples, shared.course)
         self._timer: asyncio.TimerHandle | None = None
         self._leaving = False
         self._heard_number = 0
@@ -153,16 +131,14 @@ class LoadSeat:
         return not self._leaving and not self.protocol.attached
 
     @property
-    def rank(self) -> float:
-        """Of those that may act: who waits for nothing first, then who has been idle longest."""
-        acted_at = self.mind.acted_at
-        return acted_at + BUSY_S if self.protocol.in_flight else acted_at
-
-    @property
     def able(self) -> bool:
         """Whether it may act."""
-        protocol = self.protocol
-        return protocol.attached and protocol.in_flight < IN_FLIGHT_MAX
+        return self.protocol.attached and self.outcomes.waiting < IN_FLIGHT_MAX
+
+    @property
+    def waits(self) -> bool:
+        """Some command of its own is on its way."""
+        return self.outcomes.waiting > 0
 
     def ended(self, code: StatusCode, reason: str, wait_s: float) -> None:
         self._stream = None
@@ -196,8 +172,7 @@ class LoadSeat:
     def act(self, command: play_pb2.Command, kind: Kind | None, intended_at: float) -> None:
         """Send a command that was to be sent at `intended_at`."""
         now = time.monotonic()
-        self.mind.acted_at = now
-        self._sent[id(command)] = _Sent(command, kind, intended_at, now)
+        self.outcomes.sent(command, kind, intended_at, now)
         self.protocol.submit(command, intended_at)
         self._flush()
 
@@ -217,65 +192,127 @@ class LoadSeat:
         self.protocol.retry()
         self._flush()
 
-    def unanswered(self, now: float) -> int:
-        """How many of its actions have no outcome. They have waited until now, at least."""
-        waiting = [sent for sent in self._sent.values() if sent.kind is not None]
-        for sent in waiting:
-            if sent.command.HasField("offer") and not sent.accepted:
-                self._accepted(sent, now)
-        return len(waiting)
-
     # ------------------------------------------------------------------ what comes down
 
     def received(self, message: bytes) -> None:
         try:
-            self._take(message)
+            now = time.monotonic()
+            self._samples.messages += 1
+            if message != self.table.told or not self._take_told(now):
+                self._take(message, now)
+            if now >= self._course.look_at:
+                self._shared.look(now)
         except Exception as failure:  # told aloud: whoever called us would only end the stream
             self._shared.failed(failure)
 
-    def _take(self, message: bytes) -> None:
-        now = time.monotonic()
-        table = self.table
-        self._counts["messages"] += 1
-        if message != table.told or not self._take_told(now):
-            self._take_parsed(message, now)
-        table.close_records(now)
-        if self.protocol.has_outgoing:
-            self._flush()
-        if now >= self._shared.look_at:
-            self._shared.look(now)
-
     def _take_told(self, now: float) -> bool:
         """Seats that nothing concerns are sent equal bytes: only the first has them parsed."""
-        protocol, table, number = self.protocol, self.table, self.number
-        view = protocol.view
-        epoch, log_us, events = table.told_parts
-        if view is None or not protocol.attached or events[0].seq != view.seq + 1:
+        protocol, table = self.protocol, self.table
+        view, records = protocol.view, table.told_records
+        if view is None or not protocol.attached or not records:
             return False
-        protocol.log_us = log_us
-        self._counts["events"] += len(events)
-        for event in events:
-            protocol.follow_event(event, epoch)
-            table.followed(number, event, now)
+        if records[0].seq != view.seq + 1:
+            return False
+        protocol.epoch, protocol.log_us = table.told_epoch, table.told_log_us
+        for record in records:
+            self._follow(view, record, now)
+        if not records[0].missing:
+            table.close_records(now)
         return True
 
-    def _take_parsed(self, message: bytes, now: float) -> None:
-        protocol, table, number, counts = self.protocol, self.table, self.number, self._counts
+    def _follow(self, view: TableView, record: Record, now: float) -> None:
+        """The next event, told as it is to everybody."""
+        view.seq = record.seq
+        self._samples.events += 1
+        number = self.number
+        if number in record.sides:
+            self.table.saw(number, record, now)
+        else:
+            record.missing &= ~(1 << number)
+
+    def _take(self, message: bytes, now: float) -> None:
+        """Take a message apart."""
+        protocol, table = self.protocol, self.table
         parts = play_pb2.PlayResponse.FromString(message).batch.tables
+        told: list[Record] | None = [] if len(parts) == 1 else None
+        epoch = b""
         for part in parts:
-            protocol.log_us, epoch = part.log_us, part.epoch
-            items, followed = part.items, []
-            for item in items:
-                event = protocol.follow(item, epoch)
-                if event is None:
-                    for happening in protocol.take_item(item, epoch):
-                        _ON[type(happening)](self, happening, now)
-                else:
-                    counts["events"] += 1
-                    table.followed(number, event, now)
-                    followed.append(event)
-            if followed and len(followed) == len(items) and len(parts) == 1:
-                table.told, table.told_parts = message, (epoch, protocol.log_us, followed)
+            epoch = part.epoch
+            protocol.log_us = part.log_us
+            for item in part.items:
+                public = item.public
+                if not public:
+                    self._take_other(item, epoch, now)
+                    told = None
+                    continue
+                own = item.own if item.HasField("own") else None
+                record = self._take_event(public, own, epoch, now)
+                if own is not None or record is None or record.public != public:
+                    told = None
+                elif told is not None:
+                    told.append(record)
+        if told:
+            table.told, table.told_records = message, told
+            table.told_epoch, table.told_log_us = epoch, protocol.log_us
+        table.close_records(now)
+
+    def _take_other(self, item: play_pb2.Item, epoch: bytes, now: float) -> None:
+        """Take an item that is no event."""
+        for happening in self.protocol.take_item(item, epoch):
+            _ON[type(happening)](self, happening, now)
+        if self.protocol.has_outgoing:
+            self._flush()
+
+    def _take_event(
+        self, public: bytes, own: play_pb2.Own | None, epoch: bytes, now: float
+    ) -> Record | None:
+        """Take an event; its record, where one is kept."""
+        protocol, table = self.protocol, self.table
+        view = protocol.view
+        if view is None or not protocol.attached:
+            return None  # of a stream that is to be ended
+        seq = view.seq + 1
+        record = table.known(seq, public)
+        if record is None:
+            event = play_pb2.PublicItem.FromString(public).event
+            if event.seq != seq:
+                protocol.attached = False
+                self._on_out_of_step(OutOfStep(), now)
+                return None
+            if table.public is not None:
+                record = table.record_of(event, public, self.number, now)
+        protocol.epoch = epoch
+        if record is None:
+            view.seq = seq
+            self._samples.events += 1
+            table.begin_when_all_agree()
+        elif own is None:
+            self._follow(view, record, now)
+        else:
+            view.seq = seq
+            self._samples.events += 1
+            self._take_own(record, own, now)
+        return record
+
+    def _take_own(self, record: Record, own: play_pb2.Own, now: float) -> None:
+        """The seat has caused the event, or is shown cards beside it."""
+        table, seat, kind, number = self.table, self.number, record.kind, own.number
+        concerned = table.saw(seat, record, now, own.received, own.given)
+        if concerned:
+            if kind == "traded":
+                giver = record.partner if record.seat == seat else record.seat
+                self.mind.traded(self.view(), record.cards[seat][0], giver, now)
+            elif kind == "dealt":
+                self.mind.dealt(self.view(), now)
+        if not number:
+            return
+        self._check_number(number, record)
+        pending = self.protocol.take_effect(number, record.seq)
+        if pending is not None:
+            sent = self.outcomes.effective(pending.command, kind == "traded", now)
+            table.caused(record, sent.intended_at, sent.sent_at)
+            if sent.kind is not None:
+                self._shared.answered(self)
 
     def _view_of(self, snapshot: table_pb2.Snapshot) -> OwnView:
         self._snapshot = snapshot
@@ -286,68 +323,27 @@ class LoadSeat:
         assert isinstance(view, OwnView)
         return view
 
-    def _on_event(self, happened: Happened, now: float) -> None:
-        self._counts["events"] += 1
-        table, seat = self.table, self.place.seat
-        record = table.saw(seat, happened, now)
-        if happened.number:
-            self._check_number(happened)
-        if record is not None and record.kind == "traded":
-            traded = happened.event.traded
-            giver = traded.partner if traded.seat == seat else traded.seat
-            self.mind.traded(self.view(), record.cards[seat][0], giver, now)
-        elif record is not None and record.kind == "dealt":
-            self.mind.dealt(self.view(), now)
-
-    def _check_number(self, happened: Happened) -> None:
+    def _check_number(self, number: int, record: Record) -> None:
         """Commands have their effects in the order of their numbers, once each."""
-        if happened.number <= self._heard_number:
-            check = "trades" if happened.event.HasField("traded") else "sequences"
-            self.table.fail(check, f"event {happened.event.seq}: command {happened.number} of "
-                            f"seat {self.place.seat} has an effect again")  # fmt: skip
-        self._heard_number = happened.number
+        if number <= self._heard_number:
+            check = "trades" if record.kind == "traded" else "sequences"
+            self.table.fail(check, f"event {record.seq}: command {number} of "
+                            f"seat {self.number} has an effect again")  # fmt: skip
+        self._heard_number = number
 
     def _on_settled(self, settled: Settled, now: float) -> None:
-        sent = self._sent.pop(id(settled.command))
+        """By an answer: an effect that is seen settles a command by itself."""
         outcome = settled.outcome
+        sent = self.outcomes.settled(settled.command, outcome, now)
         if isinstance(outcome, Effective):
-            self.table.caused(outcome.seq, settled.sent_at, sent.sent_at)
+            record = self.table.record(outcome.seq)
+            if record is not None:
+                self.table.caused(record, sent.intended_at, sent.sent_at)
         if sent.kind is not None:
-            self._outcome_of_action(settled, sent, now)
             self._shared.answered(self)
-        if isinstance(outcome, Unknown):
-            self._counts["error UNKNOWN_OUTCOME"] += 1
-        elif isinstance(outcome, Rejected) and outcome.code == code_pb2.INTERNAL:
-            self._counts[f"error {outcome.reason}"] += 1
-
-    def _outcome_of_action(self, settled: Settled, sent: _Sent, now: float) -> None:
-        samples, outcome = self._samples, settled.outcome
-        if not self._shared.window.measured(settled.sent_at):
-            return
-        if isinstance(outcome, Rejected):
-            self._counts[f"refused {outcome.reason}"] += 1
-        elif isinstance(outcome, Effective) and settled.command.HasField("offer"):
-            samples.counts["done traded" if outcome.traded else "done open"] += 1
-        elif isinstance(outcome, Effective):
-            self._counts[f"done {sent.kind.value if sent.kind else ''}"] += 1
-        if settled.command.HasField("offer") and not isinstance(outcome, Unknown):
-            if not sent.accepted:
-                self._accepted(sent, now)
-            if isinstance(outcome, Effective):
-                samples.latency("effective", now - settled.sent_at)
-                samples.latency("service_effective", now - sent.sent_at)
 
     def _on_accepted(self, accepted: InLog, now: float) -> None:
-        for sent in self._sent.values():
-            if sent.command.number == accepted.number and not sent.accepted:
-                sent.accepted = True
-                if sent.command.HasField("offer"):
-                    self._accepted(sent, now)
-
-    def _accepted(self, sent: _Sent, now: float) -> None:
-        if self._shared.window.measured(sent.intended_at):
-            self._samples.latency("accepted", now - sent.intended_at)
-            self._samples.latency("service_accepted", now - sent.sent_at)
+        self.outcomes.accepted(accepted.number, now)
 
     def _on_started(self, started: Started, now: float) -> None:
         self._attached(now)
@@ -396,7 +392,6 @@ class LoadSeat:
 
 
 _ON: Final[dict[type, Callable[..., None]]] = {
-    Happened: LoadSeat._on_event,
     Settled: LoadSeat._on_settled,
     InLog: LoadSeat._on_accepted,
     Started: LoadSeat._on_started,

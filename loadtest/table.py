@@ -19,20 +19,13 @@ from pit.v1 import table_pb2
 
 from loadtest import remembered, scrutiny
 from loadtest.checks import Checks
+from loadtest.course import Course
 from loadtest.record import Record
 from loadtest.samples import OVER_TIME, Samples
 from loadtest.view import OwnView
-from services.client.happenings import Happened
 from services.client.view import NOBODY, TableView
 
 _NO_CARDS: Final = table_pb2.Cards()
-
-
-class Window(Protocol):
-    """What is measured."""
-
-    def measured(self, at: float) -> bool:
-        """Whether something intended at this time counts."""
 
 
 class TableUser(Protocol):
@@ -51,7 +44,7 @@ class LoadTable:
     """See the module's text. Times are monotonic seconds."""
 
     def __init__(
-        self, name: str, seats: int, checks: Checks, samples: Samples, window: Window,
+        self, name: str, seats: int, checks: Checks, samples: Samples, course: Course,
         user: TableUser,
     ) -> None:  # fmt: skip
         self.name = name
@@ -69,8 +62,10 @@ class LoadTable:
         """When the bell that ends the round was intended."""
         self.told = b""
         """The last message that told a seat nothing of its own; others are sent the same."""
-        self.told_parts: tuple[bytes, int, list[table_pb2.Event]] = (b"", 0, [])
-        """Its epoch, its log time and its events, which follow each other."""
+        self.told_epoch = b""
+        self.told_log_us = 0
+        self.told_records: list[Record] = []
+        """Its events, which follow each other; empty for none."""
         self._snapshots: list[table_pb2.Snapshot | None] = [None] * seats
         self._base = 0
         """Sequence number of the first record."""
@@ -82,7 +77,7 @@ class LoadTable:
         """A bit for each seat that has a stream, or will have one again."""
         self._checks = checks
         self._samples = samples
-        self._window = window
+        self._course = course
         self._user = user
 
     @property
@@ -91,10 +86,6 @@ class LoadTable:
         public = self.public
         return public is not None and public.phase == table_pb2.PHASE_OPEN and not self.broken
 
-    def up_to_date(self, seat: int) -> bool:
-        """Whether this seat has its hand of the round that is played."""
-        return self.public is not None and self.seated[seat].round == self.public.round
-
     # ------------------------------------------------------------------ attaching
 
     def snapshot(self, seat: int, view: OwnView, snapshot: table_pb2.Snapshot) -> None:
@@ -102,7 +93,7 @@ class LoadTable:
         self.views[seat] = view
         self._snapshots[seat] = snapshot
         if self.public is None:
-            self._begin_when_all_agree()
+            self.begin_when_all_agree()
             return
         view.seats = self.public.seats
         self.seated[seat] = view
@@ -117,7 +108,7 @@ class LoadTable:
             newest = self._newest()
             self._show(newest, newest.seq)
 
-    def _begin_when_all_agree(self) -> None:
+    def begin_when_all_agree(self) -> None:
         """Before the start, events only tell who sits down: they are not recorded."""
         first = self.views[0]
         if first is None or any(one is None or one.seq != first.seq for one in self.views):
@@ -146,56 +137,55 @@ class LoadTable:
 
     # ------------------------------------------------------------------ events
 
-    def saw(self, seat: int, happened: Happened, now: float) -> Record | None:
-        """A seat has seen an event, in its order; the record where it was about its own cards."""
-        event = happened.event
-        if self.public is None:
-            self._begin_when_all_agree()
-            return None
-        record = self._record_of(event, now)
-        if record.event is not event and record.event != event:
-            self._judge(scrutiny.difference(record.kind, event, seat))
-        record.missing &= ~(1 << seat)
-        if self.broken:
-            return None
-        if seat in record.sides and _OWN[record.kind](self, seat, record, happened, now):
-            return record
-        self._checks.checked["hidden"] += 1
-        self._judge(scrutiny.nothing_shown(happened, seat))
-        return None
-
-    def followed(self, seat: int, event: table_pb2.Event, now: float) -> None:
-        """The same for an event that came with nothing but what everybody is told."""
-        place = event.seq - self._base
+    def known(self, seq: int, public: bytes) -> Record | None:
+        """The record of the event of this number, if another seat has brought it in equal bytes."""
+        place = seq - self._base
         if 0 <= place < len(self._records):
             record = self._records[place]
-            if record.event is event and seat not in record.sides:
-                record.missing &= ~(1 << seat)
-                return
-        self.saw(seat, Happened(event, 0, _NO_CARDS, _NO_CARDS), now)
+            if record.public == public:
+                return record
+        return None
 
-    def _record_of(self, event: table_pb2.Event, now: float) -> Record:
+    def record_of(self, event: table_pb2.Event, public: bytes, seat: int, now: float) -> Record:
+        """The record of an event that this seat has brought, in these bytes."""
         place = event.seq - self._base
         records = self._records
         if place < 0:  # told again to a seat that lags behind a reset: only its cards matter
-            record = Record(0)
+            record = Record(event.seq, 0)
         else:
             while place >= len(records):
-                records.append(Record(self._following))
+                records.append(Record(self._base + len(records), self._following))
             record = records[place]
         if record.event is None:
-            record.event = event
-            record.kind = event.WhichOneof("kind") or ""
-            sides = _SIDES.get(record.kind)
-            record.sides = sides(event) if sides is not None else self._nobody_or_all(record.kind)
+            record.fill(event, public, self._all)
             record.first_at = now
             self._judge(scrutiny.shape(event))
             if event.seq == self._applied + 1:
                 self._advance()
+        elif record.event != event:
+            self._judge(scrutiny.difference(record.kind, event, seat))
         return record
 
-    def _nobody_or_all(self, kind: str) -> tuple[int, ...]:
-        return self._all if kind in _OWN else ()
+    def saw(
+        self,
+        seat: int,
+        record: Record,
+        now: float,
+        received: table_pb2.Cards = _NO_CARDS,
+        given: table_pb2.Cards = _NO_CARDS,
+    ) -> bool:
+        """A seat has seen the record's event, in its order, and was perhaps shown cards beside it;
+        whether they were its own to see."""
+        record.missing &= ~(1 << seat)
+        if self.broken:
+            return False
+        if seat in record.sides and self._took(seat, record, now, received, given):
+            return True
+        self._checks.checked["hidden"] += 1
+        event = record.event
+        assert event is not None
+        self._judge(scrutiny.nothing_shown(event, seat, received, given))
+        return False
 
     def close_records(self, now: float) -> None:
         """Close what all seats have seen by now."""
@@ -229,80 +219,95 @@ class LoadTable:
             self._checks.fail(check, self.name, what)
 
     def _advance(self) -> None:
-        """Move the public view over every event that is known without a hole."""
+        """Move the public view over every event that is known without a hole. The commonest are
+        applied by what their records know: nobody here asks when an offer ends."""
         public = self.public
         assert public is not None
         while (record := self.record(self._applied + 1)) is not None:
             event = record.event
             if event is None:
                 return
-            if record.kind == "traded":
+            if record.kind == "offer_opened":
+                self._judge(scrutiny.opened(public, record))
+                public.seq = record.seq
+                public.seats[record.seat].open_offer(record.size, record.aim, 0)
+            elif record.kind == "traded":
                 self._checks.checked["trades"] += 1
-                self._judge(scrutiny.trade(public, event))
-            elif record.kind == "offer_opened":
-                self._judge(scrutiny.opened(public, event))
-            public.apply(event)
-            self._applied = event.seq
+                self._judge(scrutiny.trade(public, record))
+                public.seq = record.seq
+                public.seats[record.seat].end_offer()
+                public.seats[record.partner].end_offer()
+            else:
+                public.apply(event)
+            self._applied = record.seq
 
     # ------------------------------------------------------------------ what a seat alone sees
 
-    def _own_dealt(self, seat: int, record: Record, happened: Happened, now: float) -> bool:
-        view = self._view(seat)
-        dealt = happened.event.dealt
-        hand, told = remembered.packed(view.deck, happened.received)
+    def _took(
+        self, seat: int, record: Record, now: float, received: table_pb2.Cards,
+        given: table_pb2.Cards,
+    ) -> bool:  # fmt: skip
+        """What the event means for one of its sides; true if it may be shown cards beside it."""
+        view, kind = self._view(seat), record.kind
+        if kind == "offer_opened":
+            self._took_offer(seat, view, record, received)
+            return not given.ByteSize()
+        if kind == "traded":
+            self._took_trade(seat, view, record, now, received, given)
+            return True
+        if kind == "dealt":
+            self._took_deal(seat, view, record, now, received)
+            return not given.ByteSize()
+        if kind in ("round_scored", "round_void"):
+            self._user.must_be_ready(self, seat, table_pb2.READY_FOR_NEXT)
+        if kind != "offer_ended":
+            record.cards[seat] = view.hand, 0
+        if kind != "cornered":
+            view.offer_lot = 0
+        return False
+
+    def _took_deal(
+        self, seat: int, view: OwnView, record: Record, now: float, received: table_pb2.Cards
+    ) -> None:
+        assert record.event is not None
+        dealt = record.event.dealt
+        hand, told = remembered.packed(view.deck, received)
         view.dealt(dealt, hand)
         record.cards[seat] = hand, 0
         if told != dealt.cards[seat]:
-            self.fail("cards", f"event {happened.event.seq}: seat {seat} was dealt {told} cards, "
+            self.fail("cards", f"event {record.seq}: seat {seat} was dealt {told} cards, "
                       f"others were told {dealt.cards[seat]}")  # fmt: skip
         if dealt.round == 1 and self.starts_at:
             self._samples.latency("deal", now - self.starts_at)
         if self.public is not None and self.public.rules.opens_when_sorted:
             self._user.must_be_ready(self, seat, table_pb2.READY_FOR_OPEN)
-        return not happened.given.ByteSize()
 
-    def _own_offer(self, seat: int, record: Record, happened: Happened, now: float) -> bool:
-        opened = happened.event.offer_opened
-        view = self._view(seat)
-        view.offer_lot, told = remembered.packed(view.deck, happened.received)
-        if told != opened.size:
-            self.fail("cards", f"event {happened.event.seq}: seat {seat} offers {opened.size}, "
+    def _took_offer(
+        self, seat: int, view: OwnView, record: Record, received: table_pb2.Cards
+    ) -> None:
+        view.offer_lot, told = remembered.packed(view.deck, received)
+        if told != record.size:
+            self.fail("cards", f"event {record.seq}: seat {seat} offers {record.size}, "
                       f"its lot has {told} cards")  # fmt: skip
-        return not happened.given.ByteSize()
 
-    def _own_offer_ended(self, seat: int, record: Record, happened: Happened, now: float) -> bool:
-        self._view(seat).offer_lot = 0
-        return False
-
-    def _own_trade(self, seat: int, record: Record, happened: Happened, now: float) -> bool:
-        traded = happened.event.traded
-        if seat == traded.partner:
+    def _took_trade(
+        self, seat: int, view: OwnView, record: Record, now: float, received: table_pb2.Cards,
+        given: table_pb2.Cards,
+    ) -> None:  # fmt: skip
+        if seat == record.partner:
             record.seen_at = now
             self._trade_latency(record)
-        view = self._view(seat)
-        received, got = remembered.packed(view.deck, happened.received)
-        given, gave = remembered.packed(view.deck, happened.given)
-        record.cards[seat] = received, given
-        if not got == gave == traded.size:
-            self.fail("trades", f"event {happened.event.seq}: a trade of {traded.size} gave seat "
+        cards, got = remembered.packed(view.deck, received)
+        lost, gave = remembered.packed(view.deck, given)
+        record.cards[seat] = cards, lost
+        if not got == gave == record.size:
+            self.fail("trades", f"event {record.seq}: a trade of {record.size} gave seat "
                       f"{seat} {got} cards for {gave}")  # fmt: skip
-        if seat == traded.partner and view.offer_lot != given:
-            self.fail("trades", f"event {happened.event.seq}: seat {seat} gave other cards than "
+        if seat == record.partner and view.offer_lot != lost:
+            self.fail("trades", f"event {record.seq}: seat {seat} gave other cards than "
                       "it had offered")  # fmt: skip
-        if not view.traded(received, given):
-            self.fail("cards", f"event {happened.event.seq}: seat {seat} gave cards it had not")
-        return True
-
-    def _own_round_end(self, seat: int, record: Record, happened: Happened, now: float) -> bool:
-        view = self._view(seat)
-        record.cards[seat] = view.hand, 0
-        view.offer_lot = 0
-        self._user.must_be_ready(self, seat, table_pb2.READY_FOR_NEXT)
-        return False
-
-    def _own_hand(self, seat: int, record: Record, happened: Happened, now: float) -> bool:
-        record.cards[seat] = self._view(seat).hand, 0
-        return False
+        if not view.traded(cards, lost):
+            self.fail("cards", f"event {record.seq}: seat {seat} gave cards it had not")
 
     def _view(self, seat: int) -> OwnView:
         view = self.views[seat]
@@ -311,11 +316,8 @@ class LoadTable:
 
     # ------------------------------------------------------------------ latencies
 
-    def caused(self, seq: int, intended_at: float, sent_at: float) -> None:
+    def caused(self, record: Record, intended_at: float, sent_at: float) -> None:
         """One of our commands had its effect with this event."""
-        record = self.record(seq)
-        if record is None:
-            return
         if record.kind == "traded":
             record.intended_at, record.sent_at = intended_at, sent_at
             self._trade_latency(record)
@@ -327,7 +329,7 @@ class LoadTable:
         if not record.seen_at or not record.intended_at:
             return
         self._samples.latency(OVER_TIME, record.seen_at - record.intended_at)
-        if self._window.measured(record.intended_at):
+        if self._course.measured(record.intended_at):
             self._samples.latency("trade", record.seen_at - record.intended_at)
             self._samples.latency("service_trade", record.seen_at - record.sent_at)
 
@@ -335,13 +337,15 @@ class LoadTable:
 
     def _close(self, record: Record, now: float) -> None:
         self._checks.checked["sequences"] += 1
+        kind = record.kind
         if not record.skipped and not self.broken:
-            if self._window.measured(record.first_at):
-                self._samples.latency("fanout_skew", now - record.first_at)
-            close = _CLOSE.get(record.kind)
-            if close is not None:
-                close(self, record, now)
-        if record.kind in ("game_ended", "table_closed") and not self.ended:
+            if self._course.measured(record.first_at):
+                self._samples.fanout_skew.append(now - record.first_at)
+            if kind == "traded":
+                self._judge(scrutiny.both_sides(record))
+            elif kind in _CLOSE:
+                _CLOSE[kind](self, record, now)
+        if kind in ("game_ended", "table_closed") and not self.ended:
             self.ended = True
             self._user.over(self)
 
@@ -353,12 +357,9 @@ class LoadTable:
         self._checks.checked["cards"] += 1
         self._judge(scrutiny.pack(record, self._public(), "at the end of a round"))
         if self.bell_at and record.kind == "round_scored":
-            if self._window.measured(self.bell_at):
+            if self._course.measured(self.bell_at):
                 self._samples.latency("bell", now - self.bell_at)
             self.bell_at = 0.0
-
-    def _close_trade(self, record: Record, now: float) -> None:
-        self._judge(scrutiny.both_sides(record))
 
     def _close_corner(self, record: Record, now: float) -> None:
         self._judge(scrutiny.corner(record, self._public()))
@@ -376,26 +377,8 @@ class LoadTable:
             self.fail(*fault)
 
 
-Own = Callable[[LoadTable, int, Record, Happened, float], bool]
-_OWN: Final[dict[str, Own]] = {
-    "dealt": LoadTable._own_dealt,
-    "offer_opened": LoadTable._own_offer,
-    "offer_ended": LoadTable._own_offer_ended,
-    "traded": LoadTable._own_trade,
-    "cornered": LoadTable._own_hand,
-    "round_scored": LoadTable._own_round_end,
-    "round_void": LoadTable._own_round_end,
-}
-"""What an event means for a seat; true if it may be shown cards beside it."""
-_SIDES: Final[dict[str, Callable[[table_pb2.Event], tuple[int, ...]]]] = {
-    "offer_opened": lambda event: (event.offer_opened.seat,),
-    "offer_ended": lambda event: (event.offer_ended.seat,),
-    "traded": lambda event: (event.traded.seat, event.traded.partner),
-}
-"""Which seats those are; of other kinds in `_OWN` all, of the rest nobody."""
 _CLOSE: Final[dict[str, Callable[[LoadTable, Record, float], None]]] = {
     "dealt": LoadTable._close_dealt,
-    "traded": LoadTable._close_trade,
     "cornered": LoadTable._close_corner,
     "round_scored": LoadTable._close_round,
     "round_void": LoadTable._close_round,

@@ -179,7 +179,7 @@ class _Worker:
         now, unanswered = time.monotonic(), 0
         for slot in waiting:
             assert slot.table is not None
-            unanswered += sum(seat.unanswered(now) for seat in slot.seats)
+            unanswered += sum(seat.outcomes.unanswered(now) for seat in slot.seats)
             slot.table.must_be_seen()
         lost = sum(seat.detached for slot in waiting for seat in slot.seats)
         errors = {"UNANSWERED": unanswered, "NOT_ATTACHED": lost}

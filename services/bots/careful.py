@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from engine.cards import count, counts
+from engine.cards import count
 from services.bots import hands
 from services.bots.acts import Act, Ring
 from services.bots.strategy import Sight, Strategy, answer, call_out
@@ -18,19 +18,28 @@ SHUNNED: Final = 1.5
 def target(sight: Sight) -> int:
     """The commodity held most of, the more valuable of equals; another one when blocked."""
     view, memory = sight.view, sight.memory
-    each = counts(view.hand)
-
-    def worth(lane: int) -> float:
-        mistake = sight.chance.uniform(0.0, 2.0 * (1.0 - sight.skill))
-        shunned = SHUNNED if lane == memory.shunned else 0.0
-        return each[lane] + view.deck.values[lane] / 200 + mistake - shunned
-
+    hand, values = view.hand, view.deck.values
+    best, most = hands.NO_LANE, float("-inf")
+    for lane in view.suits:
+        if lane == memory.target:
+            continue
+        worth = count(hand, lane) + values[lane] / 200
+        if sight.skill < 1.0:
+            worth += sight.chance.uniform(0.0, 2.0 * (1.0 - sight.skill))
+        if lane == memory.shunned:
+            worth -= SHUNNED
+        if worth > most:
+            best, most = lane, worth
     if memory.target not in view.suits:
-        return max(view.suits, key=worth)
-    best = max((lane for lane in view.suits if lane != memory.target), key=worth)
-    held = each[memory.target]
+        return best
+    held = count(hand, memory.target)
     blocked = memory.fruitless >= ALLOWED[held] * memory.patience
-    return best if blocked or each[best] > held + 1 else memory.target
+    return best if blocked or count(hand, best) > held + 1 else memory.target
+
+
+def spare(hand: int, collected: int) -> int:
+    """What of a hand is given away; the Bull is kept once it will soon be the ninth card."""
+    return hands.spare(hand, collected, keeps_bull=count(hand, collected) >= BULL_KEPT_FROM)
 
 
 def act(sight: Sight) -> Act | None:
@@ -39,9 +48,8 @@ def act(sight: Sight) -> Act | None:
     lane = hands.bell(view.hand, view.suits, view.rules)
     if lane != hands.NO_LANE:
         return Ring(lane)
-    held = count(view.hand, sight.memory.target)
-    spare = hands.spare(view.hand, sight.memory.target, keeps_bull=held >= BULL_KEPT_FROM)
-    return answer(sight, spare) or call_out(sight, spare)
+    cards = spare(view.hand, sight.memory.target)
+    return answer(sight, cards) or call_out(sight, cards)
 
 
 CAREFUL: Final = Strategy("careful", target, act, pace=1.0)

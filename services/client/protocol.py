@@ -96,13 +96,14 @@ class SeatProtocol:
         self.retries = 0
         """Commands that were sent again."""
         self._items = items or PublicItems()
-        self._epoch = b""
+        self.epoch = b""
         """Of the batch that brought the last event or snapshot: other items may come from a
         history that the view does not belong to."""
         self._generation = 0
         self._next_number = 1
         self._pending: dict[int, Pending] = {}
-        self._confirmed: deque[Undone] = deque(maxlen=CONFIRMED_KEPT)
+        self._confirmed: deque[tuple[play_pb2.Command, int]] = deque(maxlen=CONFIRMED_KEPT)
+        """Commands, and the event that each was confirmed with."""
         self._outgoing: list[bytes] = []
         self._held = False
         """A command has been refused without using its number up: nothing new is sent."""
@@ -123,7 +124,7 @@ class SeatProtocol:
         """Where this client stands, once it stands anywhere."""
         if self.view is None:
             return None
-        return play_pb2.Resume(epoch=self._epoch, seq=self.view.seq, generation=self._generation)
+        return play_pb2.Resume(epoch=self.epoch, seq=self.view.seq, generation=self._generation)
 
     def submit(self, command: play_pb2.Command, now: float) -> int:
         """Give the command its number, round and place in time, and send it when possible."""
@@ -171,7 +172,7 @@ class SeatProtocol:
 
     def _send(self, pending: Pending) -> None:
         self._count_try(pending)
-        self._outgoing.append(play_pb2.PlayRequest(command=pending.command).SerializeToString())
+        self._outgoing.append(_command_request(pending.command))
 
     def retry(self) -> None:
         """Send again what was refused without using its number up, and what was held back."""
@@ -198,22 +199,11 @@ class SeatProtocol:
         """Take one item of a batch of this epoch."""
         return self._event(item, epoch) if item.public else self._other(item, epoch)
 
-    def follow(self, item: play_pb2.Item, epoch: bytes) -> table_pb2.Event | None:
-        """Take an item if it is the next event and has nothing of our own: most are. Programs that
-        play thousands of seats save the happening so; `None`: it was not taken, `take_item` it."""
-        if not item.public or item.HasField("own"):
-            return None
-        event = self._items.event(item.public)
-        return event if self.follow_event(event, epoch) else None
-
-    def follow_event(self, event: table_pb2.Event, epoch: bytes) -> bool:
-        """The same for one that another seat of the table was told in equal bytes."""
-        view = self.view
-        if view is None or not self.attached or event.seq != view.seq + 1:
-            return False
-        self._epoch = epoch
-        view.apply(event)
-        return True
+    def take_effect(self, number: int, seq: int) -> Pending | None:
+        """For programs that play thousands of seats and take events themselves, which keeps `epoch`
+        and the view's `seq` to them: event `seq` is the effect of the command of this number. That
+        command, if it is without an outcome."""
+        return self._pop_effective(number, seq) if number in self._pending else None
 
     def _event(self, item: play_pb2.Item, epoch: bytes) -> Iterator[Happening]:
         view = self.view
@@ -225,7 +215,7 @@ class SeatProtocol:
             self.attached = False
             yield OutOfStep()
             return
-        self._epoch = epoch
+        self.epoch = epoch
         number, received, given = 0, _NO_CARDS, _NO_CARDS
         if item.HasField("own"):
             own = item.own
@@ -242,10 +232,10 @@ class SeatProtocol:
         kind = item.WhichOneof("kind")
         if kind == "attached":
             if item.attached.HasField("snapshot"):
-                self._epoch = epoch
+                self.epoch = epoch
             yield from self._on_attached(item.attached)
         elif kind == "reset":
-            self._epoch = epoch
+            self.epoch = epoch
             yield from self._on_reset(item.reset)
         elif kind == "rejected":
             yield from self._on_rejected(item.rejected)
@@ -272,7 +262,9 @@ class SeatProtocol:
         if reset.reason != play_pb2.RESET_REASON_GAP:
             same = reset.generation == self._generation
             undone = tuple(
-                one for one in self._confirmed if not same or one.command.number > reset.last_number
+                Undone(command, seq)
+                for command, seq in self._confirmed
+                if not same or command.number > reset.last_number
             )
             self._confirmed.clear()
         self.view = self._view_of(reset.snapshot)
@@ -354,15 +346,35 @@ class SeatProtocol:
             self._next_number += 1
 
     def _settle(self, number: int, outcome: Outcome) -> Settled:
-        pending = self._pending.pop(number)
         if isinstance(outcome, Effective):
-            self._confirmed.append(Undone(pending.command, outcome.seq))
-            self._backoff.succeeded()
+            pending = self._pop_effective(number, outcome.seq)
+        else:
+            pending = self._pending.pop(number)
         return Settled(pending.command, outcome, pending.sent_at, pending.tries)
+
+    def _pop_effective(self, number: int, seq: int) -> Pending:
+        pending = self._pending.pop(number)
+        self._confirmed.append((pending.command, seq))
+        self._backoff.succeeded()
+        return pending
 
     def abandon(self, reason: str) -> list[Settled]:
         """No stream will follow: every command without an outcome stays without one."""
         return [self._settle(number, Unknown(reason)) for number in list(self._pending)]
+
+
+_COMMAND_FIELD: Final = b"\x12"
+"""Field 2 of a `PlayRequest`; the command's size and the command follow."""
+_SIZES: Final = tuple(bytes([size]) for size in range(1 << 7))
+"""As protobuf writes them: what is smaller takes one byte, and no command of ours is larger."""
+
+
+def _command_request(command: play_pb2.Command) -> bytes:
+    """A serialised `PlayRequest`, without the copy of the command that one would be made of."""
+    data = command.SerializeToString()
+    if len(data) < len(_SIZES):
+        return _COMMAND_FIELD + _SIZES[len(data)] + data
+    return play_pb2.PlayRequest(command=command).SerializeToString()
 
 
 def _rejection(rejected: play_pb2.Rejected) -> Rejected:

@@ -61,6 +61,11 @@ class SeatView:
         self.offer_ends_at_us = shown.offer_ends_at_us
         self.plays_again = shown.plays_again
 
+    def open_offer(self, size: int, directed_at: int, ends_at_us: int) -> None:
+        self.offer_size = size
+        self.offer_directed_at = directed_at
+        self.offer_ends_at_us = ends_at_us
+
     def end_offer(self) -> None:
         self.offer_size = 0
         self.offer_directed_at = NOBODY
@@ -250,10 +255,8 @@ class TableView:
     def _offer_opened(
         self, event: table_pb2.OfferOpened, received: table_pb2.Cards, *_: object
     ) -> None:
-        seat = self.seats[event.seat]
-        seat.offer_size = event.size
-        seat.offer_directed_at = event.directed_at if event.HasField("directed_at") else NOBODY
-        seat.offer_ends_at_us = event.ends_at_us
+        directed_at = event.directed_at if event.HasField("directed_at") else NOBODY
+        self.seats[event.seat].open_offer(event.size, directed_at, event.ends_at_us)
         if event.seat == self.seat:
             self.offer_lot = self.deck.pack(received)
 

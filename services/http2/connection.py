@@ -14,7 +14,14 @@ from services.http2 import frames
 from services.http2.budget import Budget
 from services.http2.control import Control
 from services.http2.engine import Engine
-from services.http2.frames import HEAD_BYTES, PREFIX, PREFIX_BYTES, Violation
+from services.http2.frames import (
+    HEAD_BYTES,
+    MESSAGE_HEAD,
+    MESSAGE_HEAD_BYTES,
+    PREFIX,
+    PREFIX_BYTES,
+    Violation,
+)
 from services.http2.life import Life
 from services.http2.limits import Limits
 from services.http2.metadata import Headers
@@ -48,6 +55,11 @@ class Connection(asyncio.Protocol):
         self._rest = b""
         """The beginning of a frame."""
         self._receive_window = limits.connection_window
+        self._window_low = limits.stream_window >> 1
+        self._connection_window_low = limits.connection_window >> 1
+        """What is below these is handed back."""
+        self._length_max = min(frames.PAYLOAD_BYTES_MAX, limits.message_bytes_max + PREFIX_BYTES)
+        """Of a frame that is one message."""
         now_s = self.loop.time()
         self._budget = Budget(limits, now_s)
         self.control = Control(self, self._budget, client=client)
@@ -120,6 +132,11 @@ class Connection(asyncio.Protocol):
         end = len(data)
         budget, streams = self._budget, self.streams
         while end - position >= HEAD_BYTES:
+            if end - position >= MESSAGE_HEAD_BYTES:
+                stop = self._take_message(data, position, end)
+                if stop:
+                    position = stop
+                    continue
             high, low, kind, flags, number = frames.HEAD.unpack_from(data, position)
             length = high << 16 | low
             if length > frames.PAYLOAD_BYTES_MAX:
@@ -146,6 +163,33 @@ class Connection(asyncio.Protocol):
             position = stop
         return position
 
+    def _take_message(self, data: bytes, position: int, end: int) -> int:
+        """Nearly all that comes: a DATA frame that is one whole message of a stream that goes on.
+        Where it ends; 0 where it is anything else, or anything is the matter with it."""
+        high, low, kind, flags, number, packed, size = MESSAGE_HEAD.unpack_from(data, position)
+        length = high << 16 | low
+        if kind or flags or packed or length != size + PREFIX_BYTES:  # DATA is 0
+            return 0
+        stop = position + HEAD_BYTES + int(length)
+        stream = self.streams.get(number)
+        if stop > end or stream is None or stream.peer_ended or stream.reader.waiting:
+            return 0
+        window = stream.receive_window - length
+        connection_window = self._receive_window - length
+        if (
+            window < self._window_low
+            or connection_window < self._connection_window_low
+            or length > self._length_max
+            or self._budget.frames <= 0
+            or self.control.in_block
+        ):
+            return 0
+        self._budget.frames -= 1
+        stream.receive_window = window
+        self._receive_window = connection_window
+        stream.events.message(data[position + MESSAGE_HEAD_BYTES : stop])
+        return stop
+
     def _receive_data(self, stream: Stream, flags: int, data: bytes, begin: int, stop: int) -> None:
         window = stream.receive_window - (stop - begin)
         if window < 0:
@@ -164,14 +208,14 @@ class Connection(asyncio.Protocol):
             stream.receive(data[begin:stop])
         if flags & frames.END_STREAM:
             self.control.data_ended(stream)
-        elif window < self.limits.stream_window >> 1 and not stream.peer_ended:
+        elif window < self._window_low and not stream.peer_ended:
             self.write(frames.window_update(stream.number, self.limits.stream_window - window))
             stream.receive_window = self.limits.stream_window
 
     def _take_window(self, length: int) -> None:
         """The connection's window is handed back at once: what is kept is bounded per stream."""
         self._receive_window -= length
-        if self._receive_window < self.limits.connection_window >> 1:
+        if self._receive_window < self._connection_window_low:
             if self._receive_window < 0:
                 raise Violation(frames.FLOW_CONTROL_ERROR, "more than the connection's window")
             self.write(

@@ -59,8 +59,9 @@ INADEQUATE_SECURITY: Final = 0xC
 HEAD: Final = Struct(">BHBBI")
 """Length in two parts, kind, flags, stream."""
 PREFIX: Final = Struct(">BI")
-_MESSAGE_HEAD: Final = Struct(">BHBBIBI")
+MESSAGE_HEAD: Final = Struct(">BHBBIBI")
 """A frame's head and a message's prefix in one."""
+MESSAGE_HEAD_BYTES: Final = HEAD_BYTES + PREFIX_BYTES
 _NUMBER: Final = Struct(">I")
 _GOAWAY: Final = Struct(">II")
 
@@ -77,7 +78,7 @@ class Violation(Exception):
 def message_head(stream: int, size: int) -> bytes:
     """What stands before a message of `size` bytes that fits in one DATA frame."""
     length = size + PREFIX_BYTES
-    return _MESSAGE_HEAD.pack(length >> 16, length & 0xFFFF, DATA, 0, stream, 0, size)
+    return MESSAGE_HEAD.pack(length >> 16, length & 0xFFFF, DATA, 0, stream, 0, size)
 
 
 def message_prefix(size: int) -> bytes:
