@@ -46,6 +46,8 @@ class Connection(asyncio.Protocol):
         self.paused = False
         """The socket takes nothing at the moment."""
         self.closed = False
+        self.held = False
+        """What the peer says is kept until its turn has come."""
         self.peer = ""
         """The peer's address."""
         self.loop = asyncio.get_running_loop()
@@ -126,6 +128,8 @@ class Connection(asyncio.Protocol):
         """Handle the whole frames; where the first begins that is not whole."""
         position = 0
         if self.control.preface_left:
+            if not self.may_begin():
+                return 0
             position = self.control.preface(data)
             if not position:
                 return 0
@@ -262,6 +266,10 @@ class Connection(asyncio.Protocol):
         self._out.clear()
 
     # -------------------------------------------------------------- streams
+
+    def may_begin(self) -> bool:
+        """Whether the peer's first words are heard now; later, what it says is kept for then."""
+        return True
 
     def request(self, stream: int, headers: Headers, *, ended: bool) -> None:
         """A server's peer begins a call."""

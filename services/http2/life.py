@@ -72,6 +72,9 @@ class Life:
         """Called about every second."""
         connection, limits = self._connection, self._connection.limits
         passed_s, self.now_s = now_s - self.now_s, now_s
+        if connection.held:  # it waits for us, and not we for it
+            self._begun_s = now_s
+            return
         if self.heard:
             self.heard = False
             self._heard_s = now_s

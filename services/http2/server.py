@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
@@ -19,6 +20,9 @@ from services.http2.stream import Stream, StreamEvents
 
 BACKLOG: Final = 4_096
 """Connections that wait to be accepted: everybody comes back at once after a failure."""
+BEGIN_A_TURN_MAX: Final = 32
+"""Clients whose first words are heard in one turn of the loop. Each costs most of a millisecond;
+when all come back at once, those who are there play on, and the store is listened to."""
 SHARES: Final = 10
 """Connections are looked at in so many portions a second, none of which holds the loop long."""
 _BEGIN: Final = (
@@ -128,6 +132,22 @@ class ServerConnection(Connection):
         self._server = server
         self._unended: list[Stream] = []
         """Calls that we have answered in this turn of the loop before they were wholly asked."""
+        self._admitted = False
+
+    def may_begin(self) -> bool:
+        if not self._admitted and not self.held:
+            self._admitted = self._server.admits(self)
+            self.held = not self._admitted
+            if self.held and self._transport is not None:
+                self._transport.pause_reading()
+        return self._admitted
+
+    def admitted(self) -> None:
+        """Its turn has come."""
+        self._admitted, self.held = True, False
+        if self._transport is not None:
+            self._transport.resume_reading()
+            self.data_received(b"")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         secured = transport.get_extra_info("ssl_object")
@@ -225,6 +245,10 @@ class Server:
         self._listening: asyncio.Server | None = None
         self._ticking: asyncio.TimerHandle | None = None
         self._round: list[ServerConnection] = []
+        self._begun = 0
+        """Clients that have begun in this turn of the loop."""
+        self._arrived: deque[ServerConnection] = deque()
+        """Those whose turn is yet to come."""
         self._gone = asyncio.Event()
 
     @property
@@ -261,6 +285,23 @@ class Server:
     def enters(self, address: str) -> bool:
         """Whether one more connection from there is taken."""
         return self._keeper is None or self._keeper.enters(address)
+
+    def admits(self, connection: ServerConnection) -> bool:
+        """Whether a client may begin in this turn. If not it is told when."""
+        if self._arrived or self._begun >= BEGIN_A_TURN_MAX:
+            self._arrived.append(connection)
+            return False
+        if not self._begun:
+            asyncio.get_running_loop().call_soon(self._next_turn)
+        self._begun += 1
+        return True
+
+    def _next_turn(self) -> None:
+        self._begun = min(len(self._arrived), BEGIN_A_TURN_MAX)
+        if self._begun:
+            asyncio.get_running_loop().call_soon(self._next_turn)
+        for _ in range(self._begun):
+            self._arrived.popleft().admitted()
 
     def gone(self, connection: ServerConnection) -> None:
         if connection not in self.connections:

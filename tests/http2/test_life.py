@@ -8,8 +8,9 @@ from hpack import Encoder
 
 from services.http2 import frames
 from services.http2.limits import SERVER
+from services.http2.server import BEGIN_A_TURN_MAX
 from services.http2.status import Code
-from support.echo import Told, connected, echo
+from support.echo import Echo, Told, connected, echo
 from support.wires import REQUEST, Client, Wire, data_frame, packed
 
 LAST = frames.STREAM_BITS
@@ -31,6 +32,39 @@ async def test_who_says_nothing_is_cut_off(said: bytes) -> None:
     assert not wire.closed
     await wire.tick(1)
     assert wire.closed
+
+
+async def test_clients_that_come_all_at_once_begin_a_few_a_turn() -> None:
+    server = Echo()
+    wires = [Wire(server=server) for _ in range(2 * BEGIN_A_TURN_MAX + 3)]
+    for wire in wires:
+        client = Client(wire)
+        client.begin()
+        wire.connection.data_received(client.h2.data_to_send())
+    for begun in (BEGIN_A_TURN_MAX, 2 * BEGIN_A_TURN_MAX, len(wires)):
+        assert len(server.calls) == begun
+        assert [wire.reading for wire in wires] == [at < begun for at in range(len(wires))]
+        await asyncio.sleep(0)
+    late = Wire(server=server)
+    client = Client(late)
+    client.begin()
+    late.connection.data_received(client.h2.data_to_send())
+    assert len(server.calls) == len(wires) + 1, "nobody waits any more"
+
+
+async def test_who_waits_for_its_turn_is_not_cut_off_and_may_go() -> None:
+    server = Echo()
+    wires = [Wire(server=server) for _ in range(BEGIN_A_TURN_MAX + 2)]
+    for wire in wires:
+        wire.connection.data_received(Client(wire).h2.data_to_send())
+    *_, gone, held = wires
+    held.connection.tick(held.connection.life.now_s + SERVER.handshake_s + 1)
+    assert not held.closed
+    gone.abort()
+    await asyncio.sleep(0)
+    assert held.reading
+    await held.tick(SERVER.handshake_s + 1)
+    assert not held.closed, "it has said all that it had to"
 
 
 async def test_a_frame_that_trickles_is_not_waited_for() -> None:

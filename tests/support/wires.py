@@ -27,13 +27,14 @@ REQUEST = (
 class Wire:
     """The connection, and its transport."""
 
-    def __init__(self, limits: Limits = SERVER) -> None:
-        self.server = Echo(limits)
+    def __init__(self, limits: Limits = SERVER, server: Echo | None = None) -> None:
+        self.server = server or Echo(limits)
         self.written = b""
         self.writes = 0
         self._answered = 0
         self.closed = False
         self.aborted = False
+        self.reading = True
         self.connection = ServerConnection(self.server)
         self.connection.connection_made(self)  # type: ignore[arg-type]
 
@@ -46,6 +47,12 @@ class Wire:
         assert not self.closed, "written after the end"
         self.written += data
         self.writes += 1
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True
 
     def close(self) -> None:
         self.closed = True
