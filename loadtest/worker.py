@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import random
 import signal
 import time
@@ -66,6 +67,8 @@ class _Worker:
         loop = asyncio.get_running_loop()
         self._go = loop.create_future()
         loop.add_reader(self._pipe.fileno(), self._hear)
+        # uvloop has made it one that does not block: a long report would not be sent whole.
+        os.set_blocking(self._pipe.fileno(), True)
         persons = Persons(
             orders.target, f"Load {orders.number}", orders.sign_ins, orders.wish.seats
         )
