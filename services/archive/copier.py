@@ -40,12 +40,14 @@ class HistoryLost(Exception):
 class _Game:
     """What must be known of a game's file to append to it, and of the game for the index."""
 
-    __slots__ = ("digest", "last", "summary")
+    __slots__ = ("digest", "last", "pending", "summary")
 
     def __init__(self, name: str) -> None:
         self.digest = Digest()
         self.last = id_order(NOTHING)
         """The newest entry the file tells of."""
+        self.pending: list[bytes] = []
+        """What is to be appended to the file."""
         self.summary = Summary(name)
 
     def read(self, frame: Frame, body: bytes) -> None:
@@ -86,7 +88,7 @@ class ShardCopier:
         self._games: dict[str, _Game] = {}
         self._changed: dict[str, Summary] = {}
         self._unusable: set[str] = set()
-        self._pending: dict[str, list[bytes]] = {}
+        self._pending: dict[str, _Game] = {}
         self._recent: deque[tuple[str, bytes]] = deque(maxlen=REMEMBERED_ENTRIES)
 
     def take(self, entries: Sequence[OutEntry]) -> None:
@@ -133,11 +135,13 @@ class ShardCopier:
         """Bring the records taken to disk. Raises `OSError`; everything is then read again."""
         if self._pending:
             try:
-                pieces = {game: b"".join(frames) for game, frames in self._pending.items()}
+                pieces = {name: b"".join(game.pending) for name, game in self._pending.items()}
                 self._archive.append(pieces)
             except OSError:
                 self._start_over()
                 raise
+            for game in self._pending.values():
+                game.pending.clear()
             self._pending.clear()
             self.pending_bytes = 0
 
@@ -181,7 +185,7 @@ class ShardCopier:
         name, kinds = chunk.table, _kinds(chunk)
         if kinds is not None and kinds <= TELLING and _only_tells(chunk):
             return
-        game = self._game(name)
+        game = self._games.get(name) or self._game(name)
         if game is None or place <= game.last:
             return
         game.last = place
@@ -195,18 +199,17 @@ class ShardCopier:
         if game.summary.take_packed(chunk.body):
             self._changed[name] = game.summary
         if not kinds.isdisjoint(SEALED):
-            self._put_packed(name, frames.pack(game.digest.seal(self._key)))
+            self._put_packed(name, game, frames.pack(game.digest.seal(self._key)))
         if TableClosed in kinds:
             del self._games[name]
 
     def _put(self, name: str, game: _Game, frame: Frame) -> None:
-        self._put_packed(name, game.digest.append(frame))
+        self._put_packed(name, game, game.digest.append(frame))
 
-    def _put_packed(self, name: str, packed: bytes) -> None:
-        pieces = self._pending.get(name)
-        if pieces is None:
-            pieces = self._pending[name] = []
-        pieces.append(packed)
+    def _put_packed(self, name: str, game: _Game, packed: bytes) -> None:
+        if not game.pending:
+            self._pending[name] = game
+        game.pending.append(packed)
         self.pending_bytes += len(packed)
 
     def _game(self, name: str) -> _Game | None:

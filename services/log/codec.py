@@ -304,16 +304,10 @@ def kinds_in_record(data: bytes) -> set[type]:
     unpacked = _unpack(data, ENTRY_BYTES_MAX, RECORD_ITEMS_MAX, 256, False)
     if len(unpacked) < 2:
         raise Undecodable("shape")
-    kinds = set()
-    for item in unpacked[2:]:
-        if type(item) is not tuple or not item:
-            raise Undecodable("shape")
-        code = item[0]
-        kind = _ITEMS.get(code) if type(code) is int else None
-        if kind is None:
-            raise Undecodable("code")
-        kinds.add(kind)
-    return kinds
+    try:
+        return {_ITEMS[item[0]] for item in unpacked[2:]}
+    except (LookupError, TypeError):
+        raise Undecodable("code") from None
 
 
 def _item(data: Any) -> Any:
