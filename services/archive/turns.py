@@ -37,7 +37,8 @@ class Turns:
         if sum(copier.pending_bytes for copier in self._copiers) >= PENDING_BYTES_MAX:
             return self._copiers
         if now_s < self._next_s:
-            return [one for one in self._copiers if one.pending_entries >= PENDING_ENTRIES_MAX]
+            busiest = max(self._copiers, key=lambda copier: copier.pending_entries)
+            return [busiest] if busiest.pending_entries >= PENDING_ENTRIES_MAX else []
         due: list[ShardCopier] = []
         files = 0
         for _ in self._copiers:

@@ -74,12 +74,14 @@ def test_shards_with_nothing_new_are_passed_over() -> None:
 
 
 def test_a_shard_that_writes_much_is_not_kept_waiting() -> None:
-    quiet, busy = Shard(0, 125), Shard(1, 125)
-    order = turns(quiet, busy)
+    quiet, busy, busier = Shard(0, 125), Shard(1, 125), Shard(2, 125)
+    order = turns(quiet, busy, busier)
     assert list(order.due(0.0)) == [quiet]
     order.taken(1, 125, 0.0)
     assert list(order.due(0.1)) == []
-    busy.pending_entries = PENDING_ENTRIES_MAX
+    busy.pending_entries, busier.pending_entries = PENDING_ENTRIES_MAX, PENDING_ENTRIES_MAX + 1
+    assert list(order.due(0.1)) == [busier], "and not both in one moment"
+    busier.pending_entries = 0
     assert list(order.due(0.1)) == [busy]
 
 
