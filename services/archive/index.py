@@ -36,6 +36,7 @@ CREATE TABLE players (
 ) WITHOUT ROWID;
 CREATE TABLE shards (shard INTEGER PRIMARY KEY, out_id TEXT NOT NULL);
 """
+_NO_PLAYER: Final = "DELETE FROM players WHERE person = ? AND start_ms = ? AND game = ?"
 _NEWEST_OF: Final = """
 SELECT summary FROM players JOIN games USING (game)
 WHERE person = ? AND (start_ms, game) < (?, ?)
@@ -69,13 +70,12 @@ class GameIndex:
         """Keep these games, and how far each shard is on disk: all of it or nothing."""
         with self._explained() as database, database:
             for summary in summaries:
-                self._forget(database, summary.game)
+                before, players = _players_before(database, summary.game), _players(summary)
+                if before != players:  # mostly they are the same, and most of the rows are theirs
+                    database.executemany(_NO_PLAYER, before)
+                    database.executemany("INSERT INTO players VALUES (?, ?, ?)", players)
                 row = (summary.game, pack_summary(summary))
-                database.execute("INSERT INTO games VALUES (?, ?)", row)
-                database.executemany(
-                    "INSERT INTO players VALUES (?, ?, ?)",
-                    [(person, summary.start_ms, summary.game) for person in summary.players],
-                )
+                database.execute("REPLACE INTO games VALUES (?, ?)", row)
             database.executemany("REPLACE INTO shards VALUES (?, ?)", positions.items())
 
     def known(self) -> set[str]:
@@ -86,17 +86,8 @@ class GameIndex:
     def forget(self, games: Iterable[str]) -> None:
         with self._explained() as database, database:
             for game in games:
-                self._forget(database, game)
-
-    @staticmethod
-    def _forget(database: sqlite3.Connection, game: str) -> None:
-        for (packed,) in database.execute("SELECT summary FROM games WHERE game = ?", (game,)):
-            old = unpack_summary(packed)
-            database.executemany(
-                "DELETE FROM players WHERE person = ? AND start_ms = ? AND game = ?",
-                [(person, old.start_ms, game) for person in old.players],
-            )
-        database.execute("DELETE FROM games WHERE game = ?", (game,))
+                database.executemany(_NO_PLAYER, _players_before(database, game))
+                database.execute("DELETE FROM games WHERE game = ?", (game,))
 
     # -------------------------------------------------------------- for whoever asks
 
@@ -158,6 +149,17 @@ class GameIndex:
         nothing = sqlite3.connect(":memory:")
         nothing.executescript(_TABLES)
         return nothing
+
+
+def _players(summary: Summary) -> list[tuple[str, int, str]]:
+    """A game's rows in `players`."""
+    return [(person, summary.start_ms, summary.game) for person in summary.players]
+
+
+def _players_before(database: sqlite3.Connection, game: str) -> list[tuple[str, int, str]]:
+    """Those that are there; none where the game is not known yet."""
+    found = database.execute("SELECT summary FROM games WHERE game = ?", (game,)).fetchone()
+    return _players(unpack_summary(found[0])) if found else []
 
 
 def mend(index: GameIndex, archive: Archive) -> Iterator[int]:
