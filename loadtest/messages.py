@@ -1,6 +1,7 @@
 """What a worker and the process that started it tell each other."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from loadtest.checks import Checks
 from loadtest.opening import TableWish
@@ -31,6 +32,8 @@ class Orders:
     """Port and token of the operators, who open the tables where `starts_at_s` is given."""
     starts_at_s: float = 0.0
     """Wall time at which all games start by themselves; 0: their players start them."""
+    authorities: Path | None = None
+    """Whose certificates are believed at an https:// target; none: the system's."""
 
 
 # ------------------------------------------------------------------ to a worker

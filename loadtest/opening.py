@@ -3,6 +3,7 @@
 import asyncio
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from pit.v1 import lobby_pb2, table_pb2
@@ -32,8 +33,10 @@ class TableWish:
 class Persons:
     """The sign-ins of one worker."""
 
-    def __init__(self, target: str, name: str, kind: SignIns, seats: int) -> None:
-        self._channels = Channels((target,))
+    def __init__(
+        self, target: str, name: str, kind: SignIns, seats: int, authorities: Path | None = None
+    ) -> None:
+        self._channels = Channels((target,), authorities=authorities)
         self._target = target
         self._name = name
         self._kind = kind
@@ -45,7 +48,7 @@ class Persons:
         number = seat if self._kind == "shared" else slot * self._seats + seat
         exchange = self._exchanges.get(number)
         if exchange is None:
-            exchange = Exchange([self._target])
+            exchange = Exchange([self._target], authorities=self._channels.authorities)
             exchange.channels = self._channels
             await exchange.sign_in_guest(f"{self._name} {number}")
             self._exchanges[number] = exchange

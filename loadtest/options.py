@@ -50,7 +50,7 @@ class Options:
     """A load test that is possible. Seconds, and actions a second over all tables."""
 
     target: str
-    """`host:port` of a gateway; empty: the exchange is started here."""
+    """`host:port` of a gateway, or `https://host:port`; empty: the exchange is started here."""
     rules: str
     switches: bytes
     """A serialised `Rules` over the preset."""
@@ -73,6 +73,9 @@ class Options:
     """Whether the seats of a worker share a few sign-ins, or each has its own."""
     addresses: int = 1
     """Loopback addresses that the streams come from: limits count by address."""
+    authorities: Path | None = None
+    """PEM file of those whose certificates are believed at an https:// target; none: the
+    system's."""
     out: Path | None = None
     html: Path | None = None
     hdr: Path | None = None

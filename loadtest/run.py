@@ -1,5 +1,6 @@
 """The course of a load test: workers started, tables opened, the plan played, all summed up."""
 
+import asyncio
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -7,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import ceil
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 from loadtest.held import LOOK_EVERY_S, Held
@@ -19,6 +21,7 @@ from loadtest.results import Circumstances, document
 from loadtest.tally import Tally
 from loadtest.usage import Unreachable
 from loadtest.workers import Workers
+from services.client import trust
 
 LOOK_S: Final = 0.25
 LOOK_FOR_S: Final = 5.0
@@ -75,7 +78,7 @@ def run(
     if local is not None:
         local.start()
         target = local.target
-    _look_for(target)
+    _look_for(target, options.authorities)
     around = Circumstances(
         command,
         datetime.now(UTC).isoformat(timespec="seconds"),
@@ -140,13 +143,16 @@ def exit_code(result: dict[str, Any]) -> int:
     return GOOD if held else TOO_SLOW
 
 
-def _look_for(target: str) -> None:
-    """Whether anybody listens there, before processes are started."""
-    host, _, port = target.rpartition(":")
+def _look_for(target: str, authorities: Path | None) -> None:
+    """Whether anybody listens there, and can be trusted, before processes are started."""
+    there = trust.parse(target)
     try:
-        socket.create_connection((host, int(port)), LOOK_FOR_S).close()
+        socket.create_connection((there.host, there.port), LOOK_FOR_S).close()
     except OSError as error:
         raise Unreachable(f"nobody listens at {target}: {error.strerror or error}") from None
+    untrusted = asyncio.run(trust.why_not(there, authorities))
+    if untrusted is not None:
+        raise Unreachable(untrusted.message, untrusted.remedy)
 
 
 def _orders(options: Options, target: str) -> Sequence[Orders]:
@@ -170,6 +176,7 @@ def _orders(options: Options, target: str) -> Sequence[Orders]:
             options.sign_ins,
             options.streams_per_connection,
             options.addresses,
+            authorities=options.authorities,
         )
         for number, count in enumerate(tables)
     ]

@@ -11,4 +11,9 @@ class Unusable(Exception):
 
 
 class Unreachable(Exception):
-    """The exchange does not answer, or not as an exchange of this version does."""
+    """The exchange does not answer, or not as an exchange of this version does; what to do, where
+    it is known."""
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        super().__init__(what)
+        self.remedy = remedy

@@ -70,7 +70,11 @@ class _Worker:
         # uvloop has made it one that does not block: a long report would not be sent whole.
         os.set_blocking(self._pipe.fileno(), True)
         persons = Persons(
-            orders.target, f"Load {orders.number}", orders.sign_ins, orders.wish.seats
+            orders.target,
+            f"Load {orders.number}",
+            orders.sign_ins,
+            orders.wish.seats,
+            orders.authorities,
         )
         connections = _connections(orders)
         opener = Opener(persons, orders.wish)
@@ -200,8 +204,11 @@ class _Worker:
 
 def _connections(orders: Orders) -> Connections:
     if orders.client == "grpcio":
-        return GrpcioConnections(orders.target, orders.streams_per_connection)
+        return GrpcioConnections(orders.target, orders.streams_per_connection, orders.authorities)
     hosts = [f"127.0.0.{1 + number}" for number in range(orders.addresses)]
     return LeanConnections(
-        orders.target, orders.streams_per_connection, hosts if orders.addresses > 1 else ()
+        orders.target,
+        orders.streams_per_connection,
+        hosts if orders.addresses > 1 else (),
+        orders.authorities,
     )

@@ -5,6 +5,7 @@ config` prints what is in force, secrets masked.
 """
 
 import os
+import ssl
 from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -58,7 +59,11 @@ class Settings(BaseSettings):
     archive_days: int = Field(default=30, ge=1)
     """How long the archive keeps a finished game; at a gateway, how long names are kept for it."""
     gateway: str = ""
-    """`host:port` of the gateway that bots play through; empty: the one on this host."""
+    """`host:port` of the gateway that bots and people play through, several with commas between,
+    `https://host:port` where it speaks TLS; empty: the one on this host."""
+    tls_authorities: Path | None = None
+    """PEM file of the authorities whose certificates clients (play, bots, load, operate) believe
+    at an https:// gateway. Empty: the system's."""
     pace: Literal["human", "max"] = "human"
     """Bots: reaction times of people, or as fast as the rules for bots allow."""
     report: Path | None = None
@@ -95,6 +100,20 @@ class Settings(BaseSettings):
         if (key is None) != (others.data.get("tls_certificate") is None):
             raise ValueError("PIT_TLS_CERTIFICATE and PIT_TLS_KEY are set together or not at all")
         return key
+
+    @field_validator("tls_authorities")
+    @classmethod
+    def _are_authorities(cls, path: Path | None) -> Path | None:
+        if path is not None:
+            try:
+                ssl.create_default_context(cafile=path)
+            except OSError as error:
+                why = error.strerror if not isinstance(error, ssl.SSLError) else "no certificates"
+                raise ValueError(
+                    f"{path} cannot be used ({why}); name a PEM file with the certificates of "
+                    "your authorities, or leave it empty for the system's"
+                ) from None
+        return path
 
     @field_validator("allow_addresses")
     @classmethod

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 from grpc import StatusCode, aio
 
 from loadtest.connections.port import Listener, Metadata, Stream
+from services.client import trust
 from services.client.channels import OPTIONS
 from services.client.errors import details_of
 from services.client.stream import PLAY
@@ -18,8 +20,9 @@ FINISHED: Final = object()
 class GrpcioConnections:
     """See `Connections`."""
 
-    def __init__(self, target: str, streams_max: int) -> None:
-        self._target = target
+    def __init__(self, target: str, streams_max: int, authorities: Path | None = None) -> None:
+        self._target = trust.parse(target)
+        self._authorities = authorities
         self._streams_max = streams_max
         self._groups: dict[int, list[_Channel]] = {}
         self._streams: set[GrpcioStream] = set()
@@ -28,7 +31,7 @@ class GrpcioConnections:
         channels = self._groups.setdefault(group, [])
         channel = next((one for one in channels if one.streams < self._streams_max), None)
         if channel is None:
-            channel = _Channel(aio.insecure_channel(self._target, options=OPTIONS))
+            channel = _Channel(trust.open_channel(self._target, self._authorities, OPTIONS))
             channels.append(channel)
         channel.streams += 1
 

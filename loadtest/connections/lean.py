@@ -2,13 +2,16 @@
 of the loop leaves a connection in one write. Cheap enough to share two cores with a server."""
 
 import asyncio
+import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from grpc import StatusCode
 
 from loadtest.connections.port import Listener, Metadata, Stream
+from services.client import trust
 from services.client.errors import details_in
 from services.client.stream import PLAY
 from services.http2.client import Call, ClientConnection, NoRoom, connect
@@ -22,10 +25,17 @@ UNREACHED: Final = Status(StatusCode.UNAVAILABLE.value[0], "no connection")
 class LeanConnections:
     """See `Connections`."""
 
-    def __init__(self, target: str, streams_max: int, local_hosts: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        target: str,
+        streams_max: int,
+        local_hosts: Sequence[str] = (),
+        authorities: Path | None = None,
+    ) -> None:
         """Groups come from these addresses in turn; none: from wherever the system says."""
-        host, _, port = target.rpartition(":")
-        self._host, self._port = host, int(port)
+        there = trust.parse(target)
+        self._host, self._port = there.host, there.port
+        self._tls = trust.context(authorities) if there.secure else None
         self._streams_max = streams_max
         self._local_hosts = local_hosts
         self._groups: dict[int, list[_Shared]] = {}
@@ -36,9 +46,8 @@ class LeanConnections:
         connection = next((one for one in shared if one.streams < self._streams_max), None)
         if connection is None:
             hosts = self._local_hosts
-            connection = _Shared(
-                self._host, self._port, hosts[group % len(hosts)] if hosts else None
-            )
+            local_host = hosts[group % len(hosts)] if hosts else None
+            connection = _Shared(self._host, self._port, self._tls, local_host)
             shared.append(connection)
         stream = LeanStream(connection, listener, metadata)
         connection.take(stream)
@@ -56,6 +65,7 @@ class _Shared:
 
     host: str
     port: int
+    tls: ssl.SSLContext | None
     local_host: str | None
     streams: int = 0
     lost: bool = False
@@ -74,7 +84,9 @@ class _Shared:
 
     async def _connect(self) -> None:
         try:
-            self._connection = await connect(self.host, self.port, local_host=self.local_host)
+            self._connection = await connect(
+                self.host, self.port, tls=self.tls, local_host=self.local_host
+            )
         except OSError:
             self.lost = True
         waiting, self._waiting = self._waiting, []

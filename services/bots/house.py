@@ -71,6 +71,8 @@ class House:
         self._seated: dict[tuple[str, int], SeatedBot] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
+        self._not_trusted = ""
+        """What was last said of a gateway that cannot be trusted."""
 
     async def open_tables(self, count: int) -> None:
         """Open so many tables of our own; each is followed by another when its game ends.
@@ -110,14 +112,23 @@ class House:
                         self._seat(wanted)
             except aio.AioRpcError as error:
                 self._exchange.channels.failed(connection.target)
+                wait_s = details_of(error)[1]
+                if error.code() == StatusCode.UNAVAILABLE:
+                    await self._tell_trust(connection.target)
                 if error.code() == StatusCode.UNAUTHENTICATED:
                     await self._exchange.credentials.renew()
                 elif error.code() in FATAL:
                     raise refused(error) from error
-                wait_s = details_of(error)[1]
             finally:
                 self._exchange.channels.release(connection)
             await asyncio.sleep(backoff.delay_s(wait_s))
+
+    async def _tell_trust(self, target: str) -> None:
+        """Other gateways may be fine, and certificates are mended while we wait: say it once."""
+        untrusted = await self._exchange.channels.why_not(target)
+        if untrusted is not None and untrusted.message != self._not_trusted:
+            self._not_trusted = untrusted.message
+            log.error("gateway_not_trusted", reason=untrusted.message, fix=untrusted.remedy)
 
     async def close(self) -> None:
         """Let every bot finish what it has begun, then go."""

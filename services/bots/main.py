@@ -20,6 +20,7 @@ from services.bots.token import NoTokenKey, mint, new_bot_id
 from services.client.credentials import Credentials
 from services.client.errors import ClientError
 from services.client.exchange import Exchange
+from services.client.trust import BadTarget
 from services.metrics.process import serve_process
 from services.settings import Settings
 
@@ -58,7 +59,11 @@ def run(
     async def play() -> int:
         _tune_collector()
         credentials = Credentials(*mint(keys, bot, session), renew)
-        async with Exchange(targets or settings.gateway_target.split(","), credentials) as exchange:
+        async with Exchange(
+            targets or settings.gateway_target.split(","),
+            credentials,
+            authorities=settings.tls_authorities,
+        ) as exchange:
             tables = BotTables(exchange, rules, seats) if keep_tables else None
             manner = Manner(STRATEGIES[strategy], PACES[settings.pace], skill)
             house = House(exchange, manner, chance, tables)
@@ -72,6 +77,9 @@ def run(
             return runner.run(play())
     except NoTokenKey as problem:
         log.error("no_token_key", reason=str(problem))
+        return 2
+    except BadTarget as problem:
+        log.error("no_such_gateway", reason=str(problem), setting="PIT_GATEWAY")
         return 2
 
 

@@ -1,5 +1,6 @@
 """The `pit` executable. Heavy imports happen inside the commands: `--help` answers at once."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -35,6 +36,9 @@ app.command()(audit)
 
 Pace = Literal["human", "max"]
 ParentOption = Annotated[int, typer.Option(hidden=True, help="End when this process is gone.")]
+GatewayOption = Annotated[
+    str, typer.Option(help="HOST:PORT of a gateway; https://HOST:PORT where it speaks TLS.")
+]
 KeyOption = Annotated[
     Path | None,
     typer.Option("--public-key", help="A pinned public key instead of the one beside the archive."),
@@ -88,7 +92,7 @@ def demo(
 @app.command()
 def play(
     *,
-    target: Annotated[str, typer.Option(help="HOST:PORT of a gateway.")] = "",
+    target: GatewayOption = "",
     name: Annotated[str, typer.Option(help="Your name at the table.")] = "",
     table: Annotated[str, typer.Option(help="A table to join; none: one of your own.")] = "",
     seat: Annotated[int | None, typer.Option(min=0, help="A seat there; none: any.")] = None,
@@ -139,7 +143,7 @@ def play(
 @app.command()
 def load(
     *,
-    target: Annotated[str, typer.Option(help="HOST:PORT of a gateway.")] = "",
+    target: GatewayOption = "",
     local: Annotated[
         bool, typer.Option("--local", help="Start an exchange, without bots.")
     ] = False,
@@ -417,6 +421,8 @@ def config(
 
 def main() -> None:
     """Run `pit`; expected failures become three lines and their exit code."""
+    # What grpcio notes of each failed handshake would stand among the lines for a person.
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
         app()
     except Failure as failure:

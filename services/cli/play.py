@@ -39,10 +39,12 @@ def play(
     from services.play.main import play as sit_down
     from services.play.wish import Impossible, Wish
 
+    settings = load_settings()
     try:
         sit_down(
             Wish(
-                target=target or load_settings().gateway_target,
+                target=target or settings.gateway_target,
+                authorities=settings.tls_authorities,
                 name=name or _user_name(),
                 table=table,
                 seat=seat,

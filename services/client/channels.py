@@ -2,9 +2,12 @@
 
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from grpc import aio
+
+from services.client import trust
 
 STREAMS_MAX: Final = 90
 """Streams on one connection: below the 100 a gateway allows, so that unary calls still pass."""
@@ -33,10 +36,12 @@ class Connection:
 
 @dataclass(slots=True)
 class Channels:
-    """The connections to all known gateways."""
+    """The connections to all known gateways. Raises `BadTarget`."""
 
     targets: tuple[str, ...]
     streams_max: int = STREAMS_MAX
+    authorities: Path | None = None
+    """PEM file of those whose certificates are believed; none: the system's."""
     _connections: list[Connection] = field(default_factory=list)
     _failed_at: dict[str, float] = field(default_factory=dict)
     _turn: int = 0
@@ -44,6 +49,8 @@ class Channels:
     def __post_init__(self) -> None:
         if not self.targets:
             raise ValueError("no gateway given: at least one HOST:PORT is needed")
+        for target in self.targets:
+            trust.parse(target)
 
     def lease(self) -> Connection:
         """A connection with room for one more stream. Give it back with `release`."""
@@ -61,6 +68,10 @@ class Channels:
     def failed(self, target: str) -> None:
         """Pass this gateway over for a little while."""
         self._failed_at[target] = time.monotonic()
+
+    async def why_not(self, target: str) -> trust.Untrusted | None:
+        """After a failed connection there: whether TLS is the reason."""
+        return await trust.why_not(trust.parse(target), self.authorities)
 
     async def close(self) -> None:
         for connection in self._connections:
@@ -81,6 +92,7 @@ class Channels:
         for connection in self._connections:
             if connection.target == target and connection.streams < self.streams_max:
                 return connection
-        connection = Connection(target, aio.insecure_channel(target, options=OPTIONS))
+        channel = trust.open_channel(trust.parse(target), self.authorities, OPTIONS)
+        connection = Connection(target, channel)
         self._connections.append(connection)
         return connection

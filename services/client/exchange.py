@@ -12,6 +12,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
+from pathlib import Path
 from typing import Final, Self, TypeVar
 
 from google.protobuf.message import Message
@@ -72,7 +73,8 @@ class Exchange:
 
     `keep` is called with every new `SignIn`, at the latest before the old one is worth nothing.
     `arrival_patience_s`: how long anybody at all is looked for. A person who waits at a screen
-    wants to know soon; once the exchange has answered, `CALL_PATIENCE_S` holds.
+    wants to know soon; once the exchange has answered, `CALL_PATIENCE_S` holds. `authorities`: PEM
+    file of those whose certificates are believed at an https:// target; none: the system's.
     """
 
     def __init__(
@@ -81,12 +83,13 @@ class Exchange:
         credentials: Credentials | None = None,
         keep: Callable[[SignIn], None] | None = None,
         arrival_patience_s: float = CALL_PATIENCE_S,
+        authorities: Path | None = None,
     ) -> None:
         self._keep = keep
         self._arrival_patience_s = arrival_patience_s
         self._answered = False
         """Whether there is an exchange."""
-        self.channels = Channels(tuple(targets))
+        self.channels = Channels(tuple(targets), authorities=authorities)
         self.person = ""
         """`people/{person}` after a sign-in."""
         self._credentials = credentials
@@ -343,7 +346,8 @@ class Exchange:
         return WatchProtocol(table.table, table.seat_token, self._items)
 
     async def _call(self, method: "Method[Request, Response]", request: Request) -> Response:
-        """A short call, tried again where it found nobody to answer. Raises `Refused`.
+        """A short call, tried again where it found nobody to answer. Raises `Refused`, and
+        `Untrusted` where nobody has answered yet and TLS is the reason.
 
         Repeats are harmless: what changes something carries a request id, and a used refresh
         token gives its successor again for longer than we try.
@@ -369,12 +373,19 @@ class Exchange:
                 self._answered = self._answered or bool(reason)
                 if code == StatusCode.UNAVAILABLE:
                     self.channels.failed(connection.target)
+                    await self._check_trust(connection.target)
                 elif not wait_s:  # a limit that waiting does not lift
                     raise refused(error) from error
                 patience_s = CALL_PATIENCE_S if self._answered else self._arrival_patience_s
                 if time.monotonic() + wait_s > begun_at + patience_s:
                     raise refused(error) from error
                 await asyncio.sleep(backoff.delay_s(wait_s))
+
+    async def _check_trust(self, target: str) -> None:
+        """Waiting mends no certificate. Raises `Untrusted`."""
+        untrusted = None if self._answered else await self.channels.why_not(target)
+        if untrusted is not None:
+            raise untrusted
 
 
 def _seconds(duration: Message) -> float:

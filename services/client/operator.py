@@ -18,6 +18,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from grpc import StatusCode, aio
 from pit.v1 import lobby_pb2, operate_pb2, operate_pb2_grpc, record_pb2, table_pb2
 
+from services.client import trust
 from services.client.backoff import Backoff
 from services.client.channels import OPTIONS
 from services.client.credentials import CLIENT
@@ -39,8 +40,11 @@ class Operator:
     to answer: it is done once.
     """
 
-    def __init__(self, target: str, token: str) -> None:
-        self._channel = aio.insecure_channel(target, options=OPTIONS)
+    def __init__(self, target: str, token: str, authorities: Path | None = None) -> None:
+        """`authorities`: as of `Exchange`. Raises `BadTarget`."""
+        self._target = trust.parse(target)
+        self._authorities = authorities
+        self._channel = trust.open_channel(self._target, authorities, OPTIONS)
         self._stub = operate_pb2_grpc.OperateServiceStub(self._channel)
         self._metadata = (("authorization", f"Bearer {token}"), ("pit-client", CLIENT))
 
@@ -206,7 +210,8 @@ class Operator:
                     raise refused(error) from error
                 reason, wait_s = details_of(error)
                 if not reason:  # nobody listens there: waiting is for those who were answered
-                    raise refused(error) from error
+                    untrusted = await trust.why_not(self._target, self._authorities)
+                    raise untrusted or refused(error) from error
                 await asyncio.sleep(backoff.delay_s(wait_s))
 
     async def _pages(

@@ -237,10 +237,11 @@ async def connect(
     """A connection on which calls can be started, from an address of ours if that matters. Raises
     `OSError`."""
     loop = asyncio.get_running_loop()
+    authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     if tls is not None:
         tls.set_alpn_protocols(["h2"])
     _, connection = await loop.create_connection(
-        lambda: ClientConnection(f"{host}:{port}", limits, secure=tls is not None),
+        lambda: ClientConnection(authority, limits, secure=tls is not None),
         host,
         port,
         ssl=tls,

@@ -33,7 +33,10 @@ async def _play(wish: Wish) -> None:
     try:
         with keeper(wish.target, wish.name) as kept:
             async with Exchange(
-                [wish.target], keep=kept.save, arrival_patience_s=ARRIVAL_PATIENCE_S
+                wish.targets,
+                keep=kept.save,
+                arrival_patience_s=ARRIVAL_PATIENCE_S,
+                authorities=wish.authorities,
             ) as exchange:
                 if not wish.transfer:  # which is a sign-in itself
                     await _sign_in(exchange, kept, wish.name)

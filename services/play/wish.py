@@ -11,6 +11,7 @@ from pit.v1 import table_pb2
 from engine.rules import PRESETS, Rules
 from engine.value import value
 from services.client.errors import Refused
+from services.client.trust import BadTarget, Untrusted, parse
 
 RULES_USUAL: Final = "blitz"
 SEATS_USUAL: Final = 4
@@ -40,6 +41,9 @@ class Wish:
     """What the person asked for."""
 
     target: str
+    """A gateway, or several with commas between."""
+    authorities: Path | None = None
+    """Whose certificates are believed at an https:// target; none: the system's."""
     name: str = "Ada"
     table: str = ""
     seat: int | None = None
@@ -62,6 +66,10 @@ class Wish:
     human_pace: bool = False
     """Time to read and to think, whatever the preset says."""
     transcript: Path | None = None
+
+    @property
+    def targets(self) -> list[str]:
+        return self.target.split(",")
 
     @property
     def joins(self) -> bool:
@@ -87,6 +95,11 @@ class Wish:
 
     def check(self) -> None:
         """Raises `Impossible` for what no exchange could give."""
+        try:
+            for target in self.targets:
+                parse(target)
+        except BadTarget as bad:
+            raise Impossible(str(bad)) from None
         if self.rules and self.rules not in PRESETS:
             raise Impossible(
                 f"there is no rule set {self.rules!r}", "", f"one of: {', '.join(PRESETS)}"
@@ -127,6 +140,8 @@ def table_name(text: str) -> str:
 
 def impossible(target: str, refused: Refused) -> Impossible:
     """What the exchange would not do."""
+    if isinstance(refused, Untrusted):
+        return Impossible(refused.message, "", refused.remedy, unreachable=True)
     if refused.code in {StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED}:
         return Impossible(
             f"no exchange answers at {target}",

@@ -184,3 +184,12 @@ def test_bots_ask_for_the_keys_they_need() -> None:
     refused = pit("serve", "bots")  # their own event loop is not for this process
     assert refused.code == Exit.USAGE
     assert "PIT_TOKEN_KEYS" in refused.err
+
+
+def test_bots_refuse_what_is_no_gateway() -> None:
+    refused = pit(
+        "serve", "bots", settings={"PIT_TOKEN_KEYS": "k:" + "00" * 32, "PIT_GATEWAY": "x"}
+    )
+    assert refused.code == Exit.USAGE
+    assert "https://HOST:PORT" in refused.err
+    assert "PIT_GATEWAY" in refused.err

@@ -1,8 +1,12 @@
 """Settings stop a process that was configured wrongly, by name, and never show a secret."""
 
+from pathlib import Path
+
 import pytest
 
+from services.gateway.doors.tls import TlsFiles
 from services.settings import MASK, SettingsProblem, effective, load
+from support.certificates import write_pair
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +53,8 @@ def test_an_unknown_variable_is_named(
         ("PIT_DURABILITY", "sometimes"),
         ("PIT_LOG_FORMAT", "xml"),
         ("PIT_ARCHIVE_DAYS", "0"),
+        ("PIT_TLS_AUTHORITIES", "/nowhere.pem"),
+        ("PIT_TLS_AUTHORITIES", __file__),
     ],
 )
 def test_a_bad_value_is_named(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
@@ -83,3 +89,17 @@ def test_a_wrong_secret_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None
         private_key("no hex 5ec4e7")
     assert "PIT_ARCHIVE_KEY" in str(problem.value)
     assert "5ec4e7" not in str(problem.value)
+
+
+def test_authorities_that_are_none_are_refused_with_the_fix(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "authorities.pem"
+    monkeypatch.setenv("PIT_TLS_AUTHORITIES", str(path))
+    with pytest.raises(SettingsProblem, match=r"No such file .*name a PEM file"):
+        load()
+    path.write_text("no certificate")
+    with pytest.raises(SettingsProblem, match=r"no certificates.*name a PEM file"):
+        load()
+    write_pair(TlsFiles(path, tmp_path / "key.pem"))
+    assert effective(load())["PIT_TLS_AUTHORITIES"] == str(path)

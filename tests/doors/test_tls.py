@@ -1,62 +1,23 @@
 """TLS at both doors: who is shown what, and a certificate that is renewed under way."""
 
 import asyncio
-import datetime as dt
 import socket
 import ssl
 from collections.abc import Callable
-from ipaddress import ip_address
 from pathlib import Path
 
 import grpc
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-)
-from cryptography.x509.oid import NameOID
 
 from services.gateway.doors.opening import Kind
 from services.gateway.doors.tls import BadCertificate, Certificate, TlsFiles
 from services.http2 import client as lean
 from services.http2.limits import SERVER
+from support.certificates import write_pair
 from support.doors import both_doors, listening, metadata
 from support.front import Front
 
 RULES = "/pit.v1.LobbyService/ListRules"
-
-
-def write_pair(files: TlsFiles, name: str = "one") -> bytes:
-    """A new certificate for 127.0.0.1, signed by itself; as text."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = dt.datetime.now(dt.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(hours=1))
-        .not_valid_after(now + dt.timedelta(hours=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
-        )
-        .sign(key, SHA256())
-    )
-    text = made.public_bytes(Encoding.PEM)
-    for path, content in (
-        (files.certificate, text),
-        (files.key, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())),
-    ):
-        new = path.with_suffix(".new")
-        new.write_bytes(content)
-        new.replace(path)
-    return text
 
 
 @pytest.fixture

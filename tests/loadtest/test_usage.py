@@ -27,7 +27,7 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     [
         ((), "give --target HOST:PORT, or --local, or --null"),
         (("--local", "--target", "h:1"), "give --target HOST:PORT, or --local, or --null"),
-        (("--target", "nowhere"), "names no port"),
+        (("--target", "nowhere"), "names no gateway"),
         (("--target", "h:1", "--scenario", "gateway-kill"), "gateway-kill needs --local"),
         (("--target", "h:1", "--scenario", "matcher-kill"), "matcher-kill needs --local"),
         (("--null", "--scenario", "gateway-kill"), "gateway-kill needs --local"),

@@ -8,6 +8,8 @@ from engine.rules import PRESETS
 from loadtest import options as wanted
 from loadtest import scenarios, slo
 from loadtest.usage import Unusable
+from services.cli.common import load_settings
+from services.client.trust import BadTarget, parse
 
 DEFAULT_DUE_S = 2.0
 """Without --rate each seat acts so often."""
@@ -81,6 +83,7 @@ def settle(asked: Asked) -> wanted.Options:
         client="lean" if asked.client == "lean" else "grpcio",
         sign_ins="each" if asked.sign_ins == "each" else "shared",
         addresses=asked.addresses,
+        authorities=load_settings().tls_authorities,
         out=asked.out,
         html=asked.html,
         hdr=asked.hdr,
@@ -97,14 +100,16 @@ def _check_where(asked: Asked) -> None:
             "give --target HOST:PORT, or --local, or --null",
             "--local starts an exchange, --null a server that does nothing",
         )
-    if target and not target.rpartition(":")[2].isdigit():
-        raise Unusable(f"--target {target!r} names no port", "write it like 127.0.0.1:7700")
+    try:
+        host = parse(target).host if target else ""
+    except BadTarget as bad:
+        raise Unusable(f"--target: {bad}", "write it like 127.0.0.1:7700") from None
     if asked.scenario in wanted.KILLS and not asked.local:
         raise Unusable(
             f"{asked.scenario} needs --local",
             "only who started a process can kill it and start it again",
         )
-    near = not target or target.startswith("127.")
+    near = not target or host.startswith("127.")
     if asked.addresses > 1 and (asked.client != "lean" or not near):
         raise Unusable(
             "--addresses needs --client lean and a target at 127.0.0.1",

@@ -43,7 +43,8 @@ def load(asked: Asked) -> int:
             Exit.UNREACHABLE,
             f"the exchange at {asked.target or 'this machine'} does not play",
             str(failure),
-            "see that a gateway listens there, and with which limits (PIT_PROFILE=load)",
+            failure.remedy
+            or "see that a gateway listens there, and with which limits (PIT_PROFILE=load)",
         ) from None
     finally:
         if own is not None:

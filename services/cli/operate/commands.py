@@ -11,7 +11,9 @@ operate_app = typer.Typer(no_args_is_help=True, help="Run an exchange: tables, p
 maintenance_app = typer.Typer(no_args_is_help=True, help="No new tables; games in play finish.")
 operate_app.add_typer(maintenance_app, name="maintenance")
 
-Target = Annotated[str, typer.Option(help="HOST:PORT of the internal port; else by PIT_OPERATE_*.")]
+Target = Annotated[
+    str, typer.Option(help="[https://]HOST:PORT of the internal port; else by PIT_OPERATE_*.")
+]
 Reason = Annotated[str, typer.Option(help="Why; for the audit, and shown to those concerned.")]
 Note = Annotated[str, typer.Option("--reason", help="Why; for the audit.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]

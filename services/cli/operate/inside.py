@@ -23,7 +23,7 @@ Answer = TypeVar("Answer")
 
 
 def target_of(settings: "Settings", given: str) -> str:
-    """`host:port` of the internal port."""
+    """`host:port` of the internal port, or what was given instead."""
     port = settings.operate_port or settings.port_base + DEMO_PORT
     return given or f"{settings.operate_bind}:{port}"
 
@@ -32,6 +32,7 @@ def ask(target: str, work: "Callable[[Operator], Awaitable[Answer]]") -> Answer:
     """Do something as an operator; refusals become failures that say what to do."""
     from services.client.errors import Refused
     from services.client.operator import Operator
+    from services.client.trust import BadTarget
 
     settings = load_settings()
     token = settings.operator_token.get_secret_value()
@@ -45,11 +46,13 @@ def ask(target: str, work: "Callable[[Operator], Awaitable[Answer]]") -> Answer:
     where = target_of(settings, target)
 
     async def run() -> Answer:
-        async with Operator(where, token) as operator:
+        async with Operator(where, token, settings.tls_authorities) as operator:
             return await work(operator)
 
     try:
         return asyncio.run(run())
+    except BadTarget as bad:
+        raise Failure(Exit.USAGE, f"--target: {bad}") from None
     except Refused as refused:
         raise failure_of(refused, where) from None
 
@@ -58,6 +61,10 @@ def failure_of(refused: "Refused", where: str) -> Failure:
     """What a refusal means at a terminal."""
     from grpc import StatusCode
 
+    from services.client.trust import Untrusted
+
+    if isinstance(refused, Untrusted):
+        return Failure(Exit.UNREACHABLE, refused.message, "", refused.remedy)
     what = f"refused: {refused.message}" if refused.reason else refused.message
     match refused.code:
         case StatusCode.UNAUTHENTICATED:
