@@ -1,7 +1,6 @@
 """Latencies of a whole run, with a fixed relative error, and what is read from them."""
 
 from array import array
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +15,8 @@ HIGHEST_US: Final = 3_600_000_000
 """An hour."""
 DIGITS: Final = 3
 """Values are kept to a thousandth of themselves."""
+EXACT_BITS: Final = 11
+"""A histogram of that many digits counts by itself what is below 2^11, and then by as many bits."""
 PERCENTILES: Final = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p999": 99.9}
 US_IN_MS: Final = 1000.0
 US_IN_S: Final = 1_000_000
@@ -28,15 +29,30 @@ class Histogram:
     """Of one latency."""
 
     def __init__(self) -> None:
-        self._hdr = HdrHistogram(LOWEST_US, HIGHEST_US, DIGITS)
+        self._recorded = HdrHistogram(LOWEST_US, HIGHEST_US, DIGITS)
+        self._fresh: dict[int, int] = {}
+        """By value: how often it has come since the last recording. Only values that the histogram
+        tells apart, so they are never many."""
         self._max_us = 0
 
     def add(self, seconds: Iterable[float]) -> None:
-        """Equal values are recorded at once: it is recording that costs."""
-        record = self._hdr.record_value
-        for value_us, times in Counter(int(one * US_IN_S) for one in seconds).items():
-            record(min(max(value_us, LOWEST_US), HIGHEST_US), times)
-            self._max_us = max(self._max_us, value_us)
+        """Equal values are recorded at once, when asked for: it is recording that costs."""
+        fresh, most_us = self._fresh, self._max_us
+        for one in seconds:
+            value_us = int(one * US_IN_S)
+            most_us = max(most_us, value_us)
+            beyond = value_us.bit_length() - EXACT_BITS
+            if beyond > 0:
+                value_us = value_us >> beyond << beyond
+            fresh[value_us] = fresh.get(value_us, 0) + 1
+        self._max_us = most_us
+
+    @property
+    def _hdr(self) -> HdrHistogram:
+        fresh, self._fresh = self._fresh, {}
+        for value_us, times in fresh.items():
+            self._recorded.record_value(min(max(value_us, LOWEST_US), HIGHEST_US), times)
+        return self._recorded
 
     @property
     def count(self) -> int:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import random
 import re
 from array import array
 from pathlib import Path
@@ -211,3 +212,17 @@ def test_the_readme_tells_every_key(result: dict[str, Any]) -> None:
     keys |= {*result["run"]["server_memory"]["gateway"], *result["run"]["server_over_time"][0]}
     keys |= {*result["latency_ms"], *result["latency_ms"]["trade"], *result["run"]["over_time"][0]}
     assert keys <= told, keys - told
+
+
+def test_values_are_kept_as_the_histogram_itself_keeps_them() -> None:
+    chance = random.Random(1)
+    values_us = [int(2 ** chance.uniform(0, 24)) for _ in range(2_000)]
+    plain = HdrHistogram(1, HIGHEST_US, 3)
+    for value_us in values_us:
+        plain.record_value(value_us)
+    ours = Histograms()
+    for begin in (0, 1_000):
+        ours.add({"trade": array("d", [(us + 0.5) / 1e6 for us in values_us[begin:][:1_000]])})
+    assert ours["trade"].hdr.get_total_count() == 2_000
+    assert ours["trade"].hdr.encode() == plain.encode()
+    assert ours["trade"].summary()["max"] == max(values_us) / 1_000
