@@ -241,7 +241,7 @@ class Crowd:
                 slot.table.starts_at = at
             elif slot.table is not None:
                 self._start_table(slot, at + self._chance.uniform(0.0, spread_s))
-        self._ticks_at = time.monotonic()
+        self._ticks_at = self.course.look_at = time.monotonic()
         self._tick()
 
     def _start_table(self, slot: Slot, at: float) -> None:
@@ -290,6 +290,8 @@ class Crowd:
 
     def _play(self, now: float, most: int) -> None:
         """Do what is due."""
+        if self.course.measured(now):
+            self.samples.latency("plan_lag", max(0.0, now - self.course.look_at))
         self.course.look_at = now + TICK_S
         while self._held:
             if not self._place(*self._held[0], held=True):

@@ -143,7 +143,8 @@ def _show_generator(console: Console, result: dict[str, Any], generator: dict[st
     verdict = "[green]valid[/]" if generator["valid"] else "[red]INVALID[/]"
     console.print(
         f"{verdict}  generator: {result['late_share']:.2%} of sends late, loop lag p99 "
-        f"{generator['loop_lag_p99_ms']:g} ms, {generator['cpu']:.2f} processors, "
+        f"{generator['loop_lag_p99_ms']:g} ms, plan lag {generator['plan_lag_p99_ms']:g} ms, "
+        f"{generator['cpu']:.2f} processors, "
         f"{run['generator_cpu_us_per_action']:g} us an action ({run['client']}, "
         f"{run['workers']} workers)"
     )

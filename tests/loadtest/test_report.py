@@ -41,6 +41,7 @@ def tally() -> Tally:
             samples.latency("service_trade", ms / 2000)
             samples.latency(OVER_TIME, ms / 1000)
             samples.latency("loop_lag", 0.001)
+            samples.latency("plan_lag", 0.0005)
         samples.counts.update(
             {"sent": 80, "acted": 80, "events": 300, "messages": 200, "done open": 50,
              "done traded": 35, "refused NO_CORNER": 15, "games": 1}
@@ -73,7 +74,9 @@ def test_the_document_sums_up(result: dict[str, Any]) -> None:
     assert (result["sent"], result["rate_done"], result["late_share"]) == (400, 100, 0.0025)
     assert result["events_per_message"] == 1.5
     assert (result["errors"], result["run"]["errors"]) == (2, {"UNKNOWN_OUTCOME": 2})
-    assert result["generator"] == {"cpu": 0.1, "loop_lag_p99_ms": 1.0, "valid": True}
+    assert result["generator"] == {
+        "cpu": 0.1, "loop_lag_p99_ms": 1.0, "plan_lag_p99_ms": 0.5, "valid": True
+    }  # fmt: skip
     assert [line["pass"] for line in result["slo"]] == [True, False]
     assert result["run"]["mix"] == {"open": 0.5, "traded": 0.35, "refused": 0.15}
     assert result["run"]["server_cpu_us_per_action"] == {"gateway": 100.0}
