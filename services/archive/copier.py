@@ -179,7 +179,10 @@ class ShardCopier:
         for chunk in entry.chunks:
             self._take_chunk(entry, place, chunk)
         self.last_id = entry.id
-        self._recent.append((entry.id, entry.nonce))
+        nonce = entry.nonce
+        if self._recent and self._recent[-1][1] == nonce:
+            nonce = self._recent[-1][1]  # one object for all entries of an owner
+        self._recent.append((entry.id, nonce))
 
     def _take_chunk(self, entry: OutEntry, place: tuple[int, int], chunk: Chunk) -> None:
         name, kinds = chunk.table, _kinds(chunk)

@@ -71,6 +71,7 @@ async def test_every_role_can_do_its_work(urls: dict[str, str]):
     assert await gateway.lobby(1) == {table(0): b"line"}
     assert await gateway.lobby_line(1, table(0)) == b"line"
     assert reader.out_after(1, "0-0", 100, 0) == reader.out_after(1, "0-0", 100, 5)
+    assert reader.news({1: "0-0"}, 100) == {1: reader.out_after(1, "0-0", 100, 0)}
     reader.archived(1, turns.expected[0])
     assert reader.archived_up_to(1) == turns.expected[0]
     log.release(1, turns.nonce)
