@@ -61,7 +61,7 @@ BYTES_LARGE: Final[dict[type, int]] = {
     TableOpened: 1_024,
 }
 """Upper bounds of an item's packed size, so that a turn ends before it is too large to pack."""
-SELDOM: Final = CHANGES_LINE | BYTES_LARGE.keys()
+SELDOM: Final = CHANGES_LINE | frozenset(BYTES_LARGE)
 """Events that need more than being applied and kept."""
 
 TICK: Final = Tick()
