@@ -1,5 +1,6 @@
 """A person at a real terminal, over the real exchange."""
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic, sleep
@@ -34,7 +35,21 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExchangeProces
         for role in ("matcher", "gateway"):
             processes.start(role)
         processes.start("bots", PIT_REPORT=str(processes.report_path))
+        _wait_until_somebody_listens(int(processes.settings["PIT_PORT_BASE"]))
         yield processes
+
+
+def _wait_until_somebody_listens(port: int) -> None:
+    """A person is soon told that nobody is there, which at a busy start would be true."""
+    end_s = monotonic() + GAME_S
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        except OSError:
+            assert monotonic() < end_s, "the gateway never listened"
+            sleep(LOOK_S)
+        else:
+            return
 
 
 def at_terminal(
