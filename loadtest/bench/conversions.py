@@ -50,7 +50,7 @@ PLACES: Final = (
     ),
     Place("matcher: entry to packed commands", shard, "unpack_batch", "as entries"),
     Place("matcher: packed command to values", turn, "unpack_command", "1"),
-    Place("matcher: record to bytes", turn, "pack_record", "1 a turn and table"),
+    Place("matcher: record to bytes", turn, "pack_items", "1 a turn and table"),
     Place("record: bytes to values", hub, "unpack_record", "1 a record"),
     Place(
         "event: spectator's view and own views",
@@ -63,7 +63,7 @@ PLACES: Final = (
     Place("event: public bytes to field", wire, "public_field", "1"),
     Place("event: private part to bytes", wire, "own_field", "1 for its owner, 2 for a trade"),
     Place("item: fields to bytes", wire, "item", "1 shared, 1 for each private part"),
-    Place("message: items to bytes", wire, "batch", "1 a session and turn"),
+    Place("message: items to bytes", wire, "batch", "as items, in one turn"),
 )
 
 

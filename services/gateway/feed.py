@@ -47,7 +47,8 @@ class TableFeed:
         self._detach = detach
         self._traded = traded
         self._deck: Deck | None = None
-        self._viewers: list[Viewer] = []
+        self._viewers: tuple[Viewer, ...] = ()
+        """Never changed but replaced: somebody may leave while they are told of something."""
         self._seats: dict[int, Viewer] = {}
         self._attaching: dict[bytes, Viewer] = {}
         self._given_up: set[bytes] = set()
@@ -65,7 +66,7 @@ class TableFeed:
 
     @property
     def viewers(self) -> tuple[Viewer, ...]:
-        return tuple(self._viewers)
+        return self._viewers
 
     # -------------------------------------------------------------- who follows
 
@@ -76,7 +77,7 @@ class TableFeed:
     def add(self, viewer: Viewer) -> None:
         """From the next event on."""
         if viewer not in self._viewers:
-            self._viewers.append(viewer)
+            self._viewers = (*self._viewers, viewer)
         if viewer.seat != NOBODY:
             self._seats[viewer.seat] = viewer
 
@@ -84,7 +85,7 @@ class TableFeed:
         if self._attaching.pop(viewer.stream, None) is not None:
             self._given_up.add(viewer.stream)
         if viewer in self._viewers:
-            self._viewers.remove(viewer)
+            self._viewers = tuple(each for each in self._viewers if each is not viewer)
         if self._seats.get(viewer.seat) is viewer:
             del self._seats[viewer.seat]
 
@@ -133,17 +134,24 @@ class TableFeed:
         public = self._public(event, seq)
         shared = wire.item(public)
         parties = concerned(event)
-        for viewer in tuple(self._viewers):
-            number = viewer.own_number(seq)
-            own = self._own(event, viewer.seat) if viewer.seat in parties else None
-            if number and type(event) is events.Traded and viewer.effect_since_s:
-                self._traded(viewer.effect_since_s)
-            if number or own is not None:
-                viewer.put_event(wire.item(public, wire.own_field(number, own)))
+        for viewer in self._viewers:
+            if viewer.seat in parties or viewer in self._answered:
+                viewer.put_event(self._own_item(event, seq, public, viewer) or shared)
             else:
                 viewer.put_event(shared)
         if type(event) in _LAST_EVENTS:
             self._end_streams(event)
+
+    def _own_item(self, event: Event, seq: int, public: bytes, viewer: Viewer) -> bytes:
+        """The event for somebody who may know more of it, or has caused it; empty where that is
+        nothing."""
+        number = viewer.own_number(seq)
+        own = self._own(event, viewer.seat) if viewer.seat in concerned(event) else None
+        if number and type(event) is events.Traded and viewer.effect_since_s:
+            self._traded(viewer.effect_since_s)
+        if not number and own is None:
+            return b""
+        return wire.item(public + wire.own_field(number, own))
 
     def _end_streams(self, event: Event) -> None:
         """Who has no seat any more is shown no more of its cards; of a closed table nobody is."""
@@ -154,7 +162,7 @@ class TableFeed:
                     forfeited = type(event) is events.SeatForfeited
                     viewer.over(Rejection.SEAT_FORFEITED if forfeited else Rejection.NOT_SEATED)
             case events.TableClosed():
-                for viewer in tuple(self._viewers):
+                for viewer in self._viewers:
                     viewer.over(Rejection.TABLE_CLOSED)
 
     def _public(self, event: Event, seq: int) -> bytes:
@@ -191,10 +199,10 @@ class TableFeed:
             if after_seq < seq <= up_to_seq:
                 event: Event = item  # type: ignore[assignment]
                 own = self._own(event, viewer.seat) if viewer.seat in concerned(event) else None
-                fields = [self._public(event, seq)]
+                fields = self._public(event, seq)
                 if seq in numbers or own is not None:
-                    fields.append(wire.own_field(numbers.get(seq, 0), own))
-                found.append(wire.item(*fields))
+                    fields += wire.own_field(numbers.get(seq, 0), own)
+                found.append(wire.item(fields))
             seq += 1
         return found
 

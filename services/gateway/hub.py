@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 import structlog
@@ -303,7 +304,7 @@ class Hub:
             if not entry.chunks:
                 continue
             now_s = self._clock()
-            epoch = epoch_bytes(int(entry.id.partition("-")[0]), entry.nonce)
+            epoch = _epoch_of(entry.id.partition("-")[0], entry.nonce)
             for chunk in entry.chunks:
                 if chunk.intact:
                     self.ring.add(chunk.table, chunk.body, now_s)
@@ -312,8 +313,8 @@ class Hub:
                     record = self._record(feed, chunk)
                     if record is not None:
                         # Not awaited where all names are known: that is nearly always.
-                        if unknown := self._names.unknown(_persons(record)):
-                            await self._names.learn(unknown)
+                        if not _NAMELESS.issuperset(map(type, record.items)):
+                            await self._names.learn_all(_persons(record))
                         self._deliver(feed, record, epoch)
         if entries:
             self._note_time(shard, entries[-1])
@@ -381,6 +382,12 @@ class _AskReceipt:
             self._future.set_exception(
                 Refused(Refusal.STORE_FULL if full else Refusal.TABLE_UNAVAILABLE)
             )
+
+
+@lru_cache(1_024)
+def _epoch_of(stretch: str, nonce: bytes) -> bytes:
+    """Of the entries of one owner: the same for as long as it holds the shard."""
+    return epoch_bytes(int(stretch), nonce)
 
 
 _NAMELESS: Final = frozenset(

@@ -23,6 +23,8 @@ PREFIX_BYTES: Final = 5
 PAYLOAD_BYTES_MAX: Final = 16_384
 """The least that every peer must accept, and the most that ours may send: one large frame would
 keep all other streams of the connection waiting."""
+MESSAGE_BYTES_MAX: Final = PAYLOAD_BYTES_MAX - PREFIX_BYTES
+"""Of a message that fits in one frame."""
 
 DATA: Final = 0x0
 HEADERS: Final = 0x1
@@ -77,8 +79,7 @@ class Violation(Exception):
 
 def message_head(stream: int, size: int) -> bytes:
     """What stands before a message of `size` bytes that fits in one DATA frame."""
-    length = size + PREFIX_BYTES
-    return MESSAGE_HEAD.pack(length >> 16, length & 0xFFFF, DATA, 0, stream, 0, size)
+    return MESSAGE_HEAD.pack(0, size + PREFIX_BYTES, DATA, 0, stream, 0, size)
 
 
 def message_prefix(size: int) -> bytes:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Protocol
 
 from services.http2 import frames
-from services.http2.frames import PREFIX_BYTES, Violation
+from services.http2.frames import MESSAGE_BYTES_MAX, PREFIX_BYTES, Violation, message_head
 from services.http2.messages import BadMessage, Reader
 from services.http2.metadata import Headers
 from services.http2.status import Status
@@ -76,15 +76,15 @@ class Stream:
         size = len(message)
         length = size + PREFIX_BYTES
         if (
-            self.ready
+            size <= MESSAGE_BYTES_MAX
+            and self.ready
             and length <= self.window
             and length <= connection.window
-            and length <= frames.PAYLOAD_BYTES_MAX
             and not connection.paused
         ):
             self.window -= length
             connection.window -= length
-            connection.write_message(frames.message_head(self.number, size), message)
+            connection.write_message(message_head(self.number, size), message)
             return
         if self.local_ended:
             return

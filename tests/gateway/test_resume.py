@@ -99,7 +99,7 @@ async def test_a_place_that_is_not_ours_is_reset(epoch: str, seq: int, reason: i
         one, *_ = await front.playing()
         front.gateway.hub.ring.forget_shard(int(one.protocol.table[7:9]))
         if epoch == "unknown":
-            one.protocol._epoch = b"\1" * 16
+            one.protocol.epoch = b"\1" * 16
         one.view.seq = max(1, one.view.seq + seq)
         one.connect()
         await front.settle()
@@ -111,7 +111,7 @@ async def test_a_place_that_is_not_ours_is_reset(epoch: str, seq: int, reason: i
 async def test_an_epoch_that_is_none_is_refused() -> None:
     async with Front() as front:
         one, *_ = await front.playing()
-        one.protocol._epoch = b"short"
+        one.protocol.epoch = b"short"
         one.connect()
         assert one.door.end_reason == "INVALID_FIELD"
 
@@ -119,18 +119,18 @@ async def test_an_epoch_that_is_none_is_refused() -> None:
 async def test_an_older_stretch_of_our_history_continues() -> None:
     async with Front() as front:
         one, two, *_ = await front.playing()
-        before = one.protocol._epoch
+        before = one.protocol.epoch
         front.matcher.stop()
         front.matcher = front.world.owner("m2")
         await chatter(front, two, 1)
-        assert two.protocol._epoch != before
-        assert one.protocol._epoch == before
+        assert two.protocol.epoch != before
+        assert one.protocol.epoch == before
         one.door.messages.clear()
         one.connect()
         await front.settle()
         assert one.take()[0] == Started(resumed=True)
         assert gap_free(one)
-        assert one.protocol._epoch == two.protocol._epoch
+        assert one.protocol.epoch == two.protocol.epoch
 
 
 async def test_the_newest_stream_holds_the_seat() -> None:

@@ -35,12 +35,14 @@ def test_a_batch_is_what_protobuf_writes(
                 own = play_pb2.Own(number=number, received=cards.received)
                 table.items.add(public=public, own=own)
                 fields.append(wire.own_field(number, cards.SerializeToString()))
-        items.append(wire.item(*fields))
+        items.append(wire.item(b"".join(fields)))
         pong = play_pb2.Item(pong=play_pb2.Pong(client_us=number))
         table.items.append(pong)
         items.append(wire.other_item(pong))
-    made = wire.batch(wire.sent_field(sent_us), wire.table_head(epoch, log_us), items)
-    assert play_pb2.PlayResponse.FromString(made).batch == batch
+    shared = wire.TableTurn(wire.sent_field(sent_us), wire.table_head(epoch, log_us))
+    for _ in range(2):
+        assert play_pb2.PlayResponse.FromString(shared.message(items)).batch == batch
+    assert shared.message(items) is shared.message(list(items)), "made once for all"
 
 
 @given(some.integers(0, 2**63))

@@ -312,15 +312,13 @@ def event_message(event: Event, seq: int, deck: Deck, names: Names) -> table_pb2
 
 def concerned(event: Event) -> Sequence[int]:
     """Seats that may know more of it than a spectator: others need not be asked about."""
-    match event:
-        case events.Traded(seat=owner, partner=partner):
-            return (owner, partner)
-        case events.OfferOpened(seat=owner):
-            return (owner,)
-        case events.Dealt(hands=hands):
-            return range(len(hands))
-        case _:
-            return ()
+    if isinstance(event, events.OfferOpened):
+        return (event.seat,)
+    if isinstance(event, events.Traded):
+        return (event.seat, event.partner)
+    if isinstance(event, events.Dealt):
+        return range(len(event.hands))
+    return ()
 
 
 def own_part(event: Event, seat: int, deck: Deck) -> play_pb2.Own | None:

@@ -34,16 +34,14 @@ def public_bytes(event: Event, seq: int, deck: Deck, names: Names) -> bytes:
 
 def own_bytes(event: Event, seat: int, deck: Deck) -> bytes | None:
     """`own_part`, serialised; `None` for nothing."""
-    match event:
-        case OfferOpened(seat=owner, lot=lot) if owner == seat and lot is not None:
-            return _received(deck, lot)
-        case Traded(seat=owner, given=given, received=received) if given and received:
-            if owner == seat:
-                return _received(deck, received) + _given(deck, given)
-            return _received(deck, given) + _given(deck, received)
-        case _:
-            own = own_part(event, seat, deck)
-            return None if own is None else own.SerializeToString()
+    if isinstance(event, OfferOpened) and event.seat == seat and event.lot is not None:
+        return _received(deck, event.lot)
+    if isinstance(event, Traded) and event.given and event.received:
+        if event.seat == seat:
+            return _received(deck, event.received) + _given(deck, event.given)
+        return _received(deck, event.given) + _given(deck, event.received)
+    own = own_part(event, seat, deck)
+    return None if own is None else own.SerializeToString()
 
 
 @lru_cache(_REMEMBERED_MAX)

@@ -23,14 +23,14 @@ class Outbox:
     def __len__(self) -> int:
         return len(self._items)
 
-    def put(self, item: bytes) -> None:
-        if not self.stale:
-            self._items.append(item)
-            self._bytes += len(item)
-
-    @property
-    def too_full(self) -> bool:
-        return len(self._items) > QUEUE_EVENTS_MAX or self._bytes > QUEUE_BYTES_MAX
+    def put(self, item: bytes) -> bool:
+        """Whether it is too full now."""
+        if self.stale:
+            return False
+        items = self._items
+        items.append(item)
+        self._bytes += len(item)
+        return self._bytes > QUEUE_BYTES_MAX or len(items) > QUEUE_EVENTS_MAX
 
     def overflow(self, now_s: float) -> bool:
         """Drop everything; whether this happened so often that the reader is to be cut."""

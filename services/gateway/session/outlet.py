@@ -72,12 +72,11 @@ class Outlet:
     # -------------------------------------------------------------- in
 
     def put_event(self, item: bytes) -> None:
-        outbox = self._outbox
-        outbox.put(item)
+        too_full = self._outbox.put(item)
         if not self._touched:
             self._touched = True
             self._exchange.touched(self)
-        if not self._door.ready and outbox.too_full:
+        if too_full and not self._door.ready:
             self._overflow()
 
     def _put_other(self, item: play_pb2.Item) -> None:
@@ -103,12 +102,15 @@ class Outlet:
     def flush(self, turn: wire.Turn) -> int:
         """Send all that waits as one message, if the door can take one."""
         self._touched = False
-        items = len(self._outbox)
-        if self._state is State.ENDED or not self._door.ready or not items:
+        door = self._door
+        if self._state is State.ENDED or not door.ready:
+            return 0
+        items = self._outbox.take()
+        if not items:
             return 0
         self._last_sent_s = self._blocked_since_s = turn.now_s
-        self._door.send(self._message(turn))
-        return items
+        door.send(self._message(turn, items))
+        return len(items)
 
     def door_taken(self, now_s: float) -> None:
         """The door, shared with others, has been given a message: it was not blocked so far."""
@@ -119,16 +121,14 @@ class Outlet:
         if not self._outbox:
             return b""
         exchange = self._exchange
-        return self._message(wire.Turn(int(exchange.wall_s() * US_PER_S), exchange.now_s()))
+        turn = wire.Turn(int(exchange.wall_s() * US_PER_S), exchange.now_s())
+        return self._message(turn, self._outbox.take())
 
-    def _message(self, turn: wire.Turn) -> bytes:
-        return wire.batch(turn.sent, self._table_head(turn), self._outbox.take())
-
-    def _table_head(self, turn: wire.Turn) -> bytes:
-        head = turn.heads.get(self._table)
-        if head is None:
-            head = turn.heads[self._table] = self._head()
-        return head
+    def _message(self, turn: wire.Turn, items: list[bytes]) -> bytes:
+        table = turn.tables.get(self._table)
+        if table is None:
+            table = turn.tables[self._table] = wire.TableTurn(turn.sent, self._head())
+        return table.message(items)
 
     def _head(self) -> bytes:
         if self._feed is None:

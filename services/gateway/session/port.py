@@ -49,7 +49,8 @@ class Viewer(Protocol):
     """When the command was sent that caused the event; 0 where that is not known."""
 
     def own_number(self, seq: int) -> int:
-        """The viewer's own command that caused event `seq`; 0 for none. Asked once an event."""
+        """The viewer's own command that caused event `seq`; 0 for none, as for whoever was not
+        `answered` in the same record. Asked at most once an event."""
 
     def put_event(self, item: bytes) -> None: ...
 

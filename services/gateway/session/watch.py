@@ -41,8 +41,11 @@ class WatchedSeat(Session):
         """Its commands do not come this way: they need the new attachment."""
         self._put_attached(note, with_snapshot=False)
 
-    def _table_head(self, turn: wire.Turn) -> bytes:
-        return wire.index_field(self.index) + super()._table_head(turn)
+    def _message(self, turn: wire.Turn, items: list[bytes]) -> bytes:
+        if not self.index:
+            return super()._message(turn, items)
+        head = wire.index_field(self.index) + self._head()
+        return wire.batch(turn.sent, head, b"".join(items))
 
 
 class Spectator(WatchedSeat):
@@ -149,7 +152,7 @@ class WatchStream:
         ended = play_pb2.Ended(code=int(refused.code), reason=refused.why.name)
         head = wire.index_field(index) + wire.table_head(b"", 0)
         sent = wire.sent_field(int(self._exchange.wall_s() * 1_000_000))
-        return wire.batch(sent, head, [wire.other_item(play_pb2.Item(ended=ended))])
+        return wire.batch(sent, head, wire.other_item(play_pb2.Item(ended=ended)))
 
     def _say_last_words(self) -> None:
         while self._last_words and self._door.ready:
