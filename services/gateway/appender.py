@@ -24,8 +24,8 @@ ALIVE_EVERY_S: Final = 2.0
 """Four times as often as a matcher takes to miss us."""
 STALLED_AFTER_S: Final = 2.0
 """A shard that has commands in it and from which nothing has come for so long has no owner."""
-APPEND_LINGER_MS_MAX: Final = 1.0
-"""Commands of a busy millisecond share one round trip, and one entry a shard."""
+APPEND_LINGER_MS_MAX: Final = 0.5
+"""Commands that come together at a busy time share one round trip, and one entry a shard."""
 Sleep = Callable[[float], Awaitable[None]]
 BATCH_COMMANDS_MAX: Final = 256
 BATCH_BYTES_MAX: Final = 48 * 1024

@@ -155,7 +155,7 @@ class Exchange:
 
     def _meta(self) -> Meta:
         try:
-            return init_store(self.url)
+            return init_store(self.url, self.plan.shards)
         except ValueError:  # set up before, with another number of shards: as good
             with opened_log(self.url) as log:
                 assert log is not None

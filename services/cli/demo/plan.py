@@ -9,6 +9,7 @@ from engine.value import value
 from services.cli.common import load_settings
 from services.cli.failures import Exit, Failure
 from services.cli.operate.inside import DEMO_PORT
+from services.log.store import SHARDS
 from services.settings import Settings
 
 PORT_BASE_MAX = 65_000
@@ -41,6 +42,8 @@ class Plan:
     bots: bool
     matchers: int
     kill_every_s: float
+    shards: int = SHARDS
+    """Of a store that is new."""
 
     @property
     def gateway_port(self) -> int:

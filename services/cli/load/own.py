@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from loadtest import processes
@@ -19,6 +20,8 @@ from services.log.port import LogError
 
 PORT_BASES = range(17_700, 27_700, 100)
 """Where an exchange of our own looks for free ports, away from a demo's."""
+SHARDS = 8
+"""Enough for the matchers that find room beside a generator; each has a price in every turn."""
 OPERATOR_S = 3600
 """Life of the token that opens tables for an opening bell."""
 
@@ -51,7 +54,8 @@ class OwnExchange:
         plan = self._running.plan
         return (
             f"{self._running.banner}; {self._matchers} matcher, 1 gateway "
-            f"(door {plan.settings.native_door}, limits {plan.settings.profile}), 1 archiver"
+            f"(door {plan.settings.native_door}, limits {plan.settings.profile}), 1 archiver, "
+            f"{self._running.meta.shards} shards"
         )
 
     def start(self) -> None:
@@ -112,10 +116,11 @@ def _demo_plan(data: Path, matchers: int) -> Plan:
     os.environ.setdefault("PIT_PROFILE", "load")
     for port_base in PORT_BASES:
         try:
-            return demo_plan(
+            plan = demo_plan(
                 tables=0, seats=4, rules="blitz", duration_s=0, as_json=True, pace="max",
                 bots=False, data=data, port_base=port_base, matchers=matchers, kill_every_s=0,
             )  # fmt: skip
+            return replace(plan, shards=SHARDS)
         except Failure as failure:
             if failure.code != Exit.IN_USE:
                 raise
