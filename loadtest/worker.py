@@ -167,7 +167,8 @@ class _Worker:
                 raise crowd.failure
             crowd.drop_broken()
             tables_open = sum(slot.table is not None and slot.table.open for slot in crowd.slots)
-            self._tell(Report(crowd.samples.take(), tables_open))
+            # In a thread: it is longer than a pipe holds, and must not keep the plan waiting.
+            await asyncio.to_thread(self._tell, Report(crowd.samples.take(), tables_open))
 
     async def _settle(self, crowd: Crowd) -> dict[str, int]:
         """Wait for what is still on its way; what does not come is an error."""

@@ -44,6 +44,8 @@ from services.settings import SESSIONS_MAX
 log = structlog.get_logger()
 
 TICK_S: Final = 1.0
+TICK_SHARES: Final = 20
+"""Thousands of sessions are looked at a share at a time: nobody's trade waits for all of them."""
 ACCEPTANCE_CHECK_S: Final = 0.05
 DRAIN_S: Final = 1.0
 """From telling clients to go elsewhere until their streams are ended."""
@@ -105,6 +107,8 @@ class Gateway:
         self._touched: list[Flushed] = []
         self._read_s = 0.0
         """When that was read which the next flush tells of."""
+        self._longest_queue = 0
+        """In this round of ticks."""
         self._expiring: list[Expiring] = []
         self._raised: dict[str, float] = {}
         """Greatest expiry by sign-in, not yet in the store."""
@@ -124,7 +128,7 @@ class Gateway:
             tasks.create_task(self.table_news.tell_forever())
             tasks.create_task(self._every(ALIVE_EVERY_S, self.hub.say_alive))
             tasks.create_task(self._every(ACCEPTANCE_CHECK_S, self.hub.check_acceptances))
-            tasks.create_task(self._every(TICK_S, self.tick))
+            tasks.create_task(self._tick_forever())
             tasks.create_task(self._every(GIVEN_UP_S, self.hub.forget_given_up))
             tasks.create_task(self._look_after_expiries())
             tasks.create_task(self._obey_forever(orders))
@@ -135,13 +139,23 @@ class Gateway:
             await asyncio.sleep(seconds)
             act()
 
-    def tick(self) -> None:
-        """What sessions do by the clock."""
+    async def _tick_forever(self) -> None:
+        while True:
+            for share in range(TICK_SHARES):
+                await asyncio.sleep(TICK_S / TICK_SHARES)
+                self.tick(share, TICK_SHARES)
+
+    def tick(self, share: int = 0, shares: int = 1) -> None:
+        """What sessions do by the clock: this share of them, counted from 0."""
         now_s, wall_s = self.now_s(), self.wall_s()
-        for session in tuple(self._sessions.values()):
+        sessions = tuple(self._sessions.values())[share::shares]
+        for session in sessions:
             session.tick(now_s, wall_s)
-        self.observer.queues(max((each.waiting for each in self._sessions.values()), default=0))
-        self.admission.forget()
+            self._longest_queue = max(self._longest_queue, session.waiting)
+        if share == shares - 1:
+            self.observer.queues(self._longest_queue)
+            self._longest_queue = 0
+            self.admission.forget()
 
     async def drain(self) -> None:
         """Tell every client to resume elsewhere, then end the streams."""
