@@ -61,7 +61,7 @@ PHRASES: Final = 8
 
 SEATS_MIN: Final = 3
 """All three rule sheets begin at three players; with two, each trade shows both hands."""
-SEATS_MAX: Final = SUITS_MAX
+SEATS_MAX: Final[int] = SUITS_MAX
 """One commodity a player, and no deck has more than eight."""
 
 # Bounds of single switches.
