@@ -1,19 +1,22 @@
 """Sign-ins: refresh tokens and expiries, over stores that answer late or not at all."""
 
+import time
 from dataclasses import replace
 
 import pytest
 from pit.v1 import identity_pb2
 
 from services.gateway.admission import Admission
-from services.gateway.errors import Refused
+from services.gateway.errors import Refusal, Refused
 from services.gateway.identity.limits import DAY_S, REPEAT_S, name_life_s
 from services.gateway.identity.memory import MemoryPeopleStore
 from services.gateway.identity.service import IdentityService
 from services.gateway.identity.tokens import SignedTokens, parse_keys
 from services.gateway.names import NameBook
 from services.gateway.operate.orders import Orders
+from services.gateway.resource_names import person_id
 from services.gateway.session.limits import PUBLIC
+from services.gateway.session.roles import Caller, Role
 from services.log import keys
 from services.log.port import Unavailable
 from support.front import Front
@@ -199,3 +202,32 @@ async def test_a_name_lives_as_long_as_its_person_comes_and_its_games_are_kept()
     assert await store.names([person]) == {person: "Ann"}
     store.now_s += 2 * DAY_S
     assert await store.names([person]) == {}
+
+
+class Gate:
+    """Lets nobody in any more once it is shut."""
+
+    shut = False
+
+    def admit(self, caller: Caller) -> None:
+        if self.shut:
+            raise Refused(Refusal.BANNED)
+
+
+def test_a_token_that_was_good_is_refused_when_it_is_good_no_longer() -> None:
+    """Its signature is verified once; whether it has expired, and who is banned, each time."""
+    gate, past_s = Gate(), 0.0
+    keys_held = parse_keys("k1:" + "ab" * 32)
+    tokens = SignedTokens(keys_held, gate.admit, lambda: time.time() + past_s)
+    token = tokens.access(person_id(bytes(13)), "sign-in", Role.PLAYER, for_s=60)
+    good = tokens.caller(token)
+    assert tokens.caller(token) == good
+    head, body, signature = token.split(".")
+    with pytest.raises(Refused, match="INVALID_TOKEN"):
+        tokens.caller(f"{head}.{body}.{signature[::-1]}")
+    gate.shut = True
+    with pytest.raises(Refused, match="BANNED"):
+        tokens.caller(token)
+    gate.shut, past_s = False, 61.0
+    with pytest.raises(Refused, match="TOKEN_EXPIRED"):
+        tokens.caller(token)
