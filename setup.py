@@ -13,6 +13,7 @@ from setuptools import setup
 HOT = (
     "engine/cards.py",
     "engine/deadlines.py",
+    "engine/deal.py",
     "engine/decide/bell.py",
     "engine/decide/gate.py",
     "engine/decide/play.py",
@@ -24,8 +25,10 @@ HOT = (
     "engine/score.py",
     "engine/state.py",
     "engine/table.py",
+    "engine/view.py",
     "services/http2/*.py",
     "services/log/chain.py",
+    "services/log/codec.py",
     "services/log/entry.py",
     "services/log/linger.py",
     "services/log/redis_owner.py",
@@ -49,10 +52,13 @@ HOT = (
     "services/gateway/feed.py",
     "services/gateway/gateway.py",
     "services/gateway/hub.py",
+    "services/gateway/names.py",
     "services/gateway/resource_names.py",
     "services/gateway/ring.py",
     "services/gateway/wire.py",
     "services/gateway/convert/*.py",
+    "services/gateway/doors/entry.py",
+    "services/gateway/doors/observed.py",
     "services/gateway/doors/h2/*.py",
     "services/gateway/session/*.py",
     "services/bots/acts.py",
@@ -81,8 +87,8 @@ HOT = (
     "loadtest/table.py",
     "loadtest/view.py",
 )
-"""Modules through which each action passes. `services/log/codec.py` is not among them: it writes
-its own fast code, from type hints that a compiled class does not keep."""
+"""Modules that each action passes through. Commands, events and `services/log/envelopes.py` are not
+among them: `services/log/schema.py` makes fast code of type hints, which compiled classes lose."""
 
 
 def compiled_modules() -> list:

@@ -78,6 +78,8 @@ class ShardCopier:
         self.pending_entries = 0
         self.on_disk_s = time.monotonic()
         """When everything that was in the log then is on disk; at first, when this began."""
+        self.damaged = False
+        """The log's next entry cannot be read: nothing after it can be followed."""
         self._read_s = self.on_disk_s
         self._flushed_id = self.last_id
         self._store_id = store_id
@@ -324,9 +326,16 @@ def step(copiers: Sequence[ShardCopier], source: ReaderLog, count: int) -> list[
     """Take over what is new in these shards, at most `count` entries a shard, in one round trip.
     Gives those that may have more."""
     asked_s = time.monotonic()
-    news = source.news({copier.shard: copier.last_id for copier in copiers}, count)
+    readable = [copier for copier in copiers if not copier.damaged]
+    try:
+        news = _news(readable, source, count)
+    except Damaged:
+        count = 1  # up to the entry that cannot be read, and no further
+        news = _news_of_each(readable, source, count)
     busy = []
-    for copier in copiers:
+    for copier in readable:
+        if copier.damaged:
+            continue
         entries = news.get(copier.shard, [])
         copier.take(entries)
         if len(entries) == count or (entries and copier.last_id != entries[-1].id):
@@ -334,6 +343,27 @@ def step(copiers: Sequence[ShardCopier], source: ReaderLog, count: int) -> list[
         else:
             copier.has_read_all(asked_s)
     return busy
+
+
+def _news(
+    copiers: Sequence[ShardCopier], source: ReaderLog, count: int
+) -> dict[int, list[OutEntry]]:
+    after = {copier.shard: copier.last_id for copier in copiers}
+    return source.news(after, count) if after else {}
+
+
+def _news_of_each(
+    copiers: Sequence[ShardCopier], source: ReaderLog, count: int
+) -> dict[int, list[OutEntry]]:
+    """The same, shard by shard: one that cannot be read is left alone, and said aloud."""
+    news: dict[int, list[OutEntry]] = {}
+    for copier in copiers:
+        try:
+            news |= _news([copier], source, count)
+        except Damaged as error:
+            copier.damaged = True
+            log.error("shard_damaged", shard=copier.shard, after=copier.last_id, what=str(error))
+    return news
 
 
 def flush(copiers: Sequence[ShardCopier], index: GameIndex) -> None:

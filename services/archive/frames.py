@@ -175,10 +175,8 @@ class Digest:
     def append(self, frame: Frame) -> bytes:
         """Count a frame that is not a seal, and give its packed form."""
         body = _pack_body(frame)
-        prefix = _PREFIX.pack(len(body), crc32(body))
-        self.frames += 1
-        self._hash.update(prefix[:4] + body)
-        return prefix + crc32(prefix).to_bytes(4, "big") + body
+        self.add(body)
+        return _wrap(body)
 
     def seal(self, key: Ed25519PrivateKey) -> Seal:
         digest = self._hash.digest()

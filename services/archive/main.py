@@ -13,11 +13,12 @@ from services.archive.archiver import Archiver
 from services.archive.copier import HistoryLost, ShardCopier
 from services.archive.directory import ArchiveBusy, DirectoryArchive
 from services.archive.index import GameIndex
+from services.collector import settle_collector
 from services.log.redis import RedisReaderLog
 from services.metrics.archive import ArchiveMetrics
 from services.settings import Settings
 
-NICE: Final = 5
+NICE: Final = 10
 """Players come first: the log keeps what the archive has not copied yet."""
 
 EXIT_STORE: Final = 3
@@ -61,6 +62,7 @@ def run(settings: Settings) -> int:
         metrics = ArchiveMetrics(root) if settings.metrics_port else None
         if metrics:
             metrics.serve(settings)
+        settle_collector()
         Archiver(copiers, source, archive, index, settings.archive_days, metrics).run(stop)
     except HistoryLost as error:
         log.error("history_lost", reason=str(error))

@@ -1,7 +1,6 @@
 """`pit serve bots`: plays every seat that wants a bot, until told to stop."""
 
 import asyncio
-import gc
 import json
 import os
 import random
@@ -21,6 +20,7 @@ from services.client.credentials import Credentials
 from services.client.errors import ClientError
 from services.client.exchange import Exchange
 from services.client.trust import BadTarget
+from services.collector import settle_collector
 from services.metrics.process import serve_process
 from services.settings import Settings
 
@@ -57,7 +57,7 @@ def run(
         return mint(keys, bot, session)
 
     async def play() -> int:
-        _tune_collector()
+        settle_collector()
         credentials = Credentials(*mint(keys, bot, session), renew)
         async with Exchange(
             targets or settings.gateway_target.split(","),
@@ -81,13 +81,6 @@ def run(
     except BadTarget as problem:
         log.error("no_such_gateway", reason=str(problem), setting="PIT_GATEWAY")
         return 2
-
-
-def _tune_collector() -> None:
-    """Rare collections: a full one over hundreds of seats would hold up every answer."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
 
 
 async def _until_stopped(house: House, keep_tables: int, report: Path | None) -> int:

@@ -1,7 +1,6 @@
 """`pit serve gateway`: the process around the gateway."""
 
 import asyncio
-import gc
 import os
 import secrets
 import signal
@@ -14,6 +13,7 @@ import structlog
 
 from engine.rejections import Rejection
 from services import logs
+from services.collector import settle_collector
 from services.gateway.admission import SCOPES
 from services.gateway.doors.opening import NativeDoor, new_door
 from services.gateway.doors.tls import BadCertificate, Certificate, TlsFiles
@@ -174,7 +174,7 @@ async def _serve_gateway(
         log.error("address taken", address=address, fix="PIT_PORT_BASE moves all ports")
         return EXIT_ADDRESS
     log.info("gateway started", address=address, port=port, door=settings.native_door)
-    _tune_collector()
+    settle_collector()
     serving = asyncio.create_task(gateway.run(operate))
     await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
     await door.not_serving()
@@ -192,13 +192,6 @@ async def _serve_gateway(
             raise error
     log.info("gateway stopped")
     return 0
-
-
-def _tune_collector() -> None:
-    """Rare collections of what has come since the start: streams end in cycles, but slowly."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 100)
 
 
 def _stop_signal() -> "asyncio.Future[None]":

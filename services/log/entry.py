@@ -23,6 +23,7 @@ from struct import Struct
 from typing import Any, Final
 from zlib import crc32
 
+from services.log import keys
 from services.log.codec import ENTRY_BYTES_MAX
 from services.log.port import Chunk, Damaged, InEntry, InPosition, OutEntry
 
@@ -86,6 +87,15 @@ def unpack_body(shard: int, entry_id: bytes, body: bytes) -> tuple[Chunk, ...]:
         intact = crc32(record, crc32(name)) == record_crc
         chunks.append(Chunk(name.decode(), record, intact))
     return tuple(chunks)
+
+
+def unpack_out_streams(reply: Sequence[Any] | None) -> dict[int, list[OutEntry]]:
+    """What XREAD has found in `out` streams, by shard. Raises `Damaged`."""
+    found = {}
+    for key, raw in reply or ():
+        shard = keys.shard_of(key)
+        found[shard] = [unpack_out(shard, one) for one in raw]
+    return found
 
 
 def unpack_out(shard: int, raw: Sequence[Any]) -> OutEntry:

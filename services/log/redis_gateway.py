@@ -7,7 +7,7 @@ from typing import Final
 
 from services.log import keys
 from services.log.connection import AsyncConnection, StoreIdentity, checked, pack
-from services.log.entry import check_lengths, parse_id, unpack_out
+from services.log.entry import check_lengths, parse_id, unpack_out, unpack_out_streams
 from services.log.port import LogError, Meta, OutEntry, Unavailable
 
 READ_ENTRIES_MAX: Final = 64
@@ -42,11 +42,7 @@ class RedisGatewayLog:
     async def read(self, after: Mapping[int, str], block_ms: int) -> dict[int, list[OutEntry]]:
         data = _xread(tuple(after), block_ms) + _bulks(after.values())
         [reply] = checked(await self._reads.call_all(data, 1, block_ms / 1000))
-        found = {}
-        for key, raw in reply or ():
-            shard = keys.shard_of(key)
-            found[shard] = [unpack_out(shard, one) for one in raw]
-        return found
+        return unpack_out_streams(reply)
 
     async def newest(self, shard: int) -> OutEntry | None:
         key = keys.out_stream(shard)

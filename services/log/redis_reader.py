@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from services.log import keys
 from services.log.connection import StoreIdentity, SyncConnection
-from services.log.entry import NO_ENTRY, unpack_out
+from services.log.entry import NO_ENTRY, unpack_out_streams
 from services.log.port import Meta, OutEntry
 from services.log.redis_owner import read_out
 
@@ -26,16 +26,12 @@ class RedisReaderLog:
             "XREAD", "COUNT", count, "BLOCK", block_ms, "STREAMS", keys.out_stream(shard), out_id,
             wait_s=block_ms / 1000,
         )  # fmt: skip
-        return [unpack_out(shard, one) for _, raw in reply or () for one in raw]
+        return unpack_out_streams(reply).get(shard, [])
 
     def news(self, after: Mapping[int, str], count: int) -> dict[int, list[OutEntry]]:
         streams = map(keys.out_stream, after)
         reply = self._server.ask("XREAD", "COUNT", count, "STREAMS", *streams, *after.values())
-        found = {}
-        for key, raw in reply or ():
-            shard = keys.shard_of(key)
-            found[shard] = [unpack_out(shard, one) for one in raw]
-        return found
+        return unpack_out_streams(reply)
 
     def archived(self, shard: int, out_id: str) -> None:
         self._server.call("SET", keys.archived(shard), out_id)

@@ -1,6 +1,5 @@
 """`pit serve matcher`: the process around the loop."""
 
-import gc
 import os
 import signal
 import socket
@@ -11,6 +10,7 @@ from typing import Final
 
 import structlog
 
+from services.collector import settle_collector
 from services.log.redis import RedisOwnerLog
 from services.matcher.crash import CrashPoints
 from services.matcher.matcher import Matcher
@@ -60,7 +60,7 @@ def run(settings: Settings, chance: Callable[[int], bytes] = os.urandom) -> int:
         )
         if isinstance(observer, MatcherMetrics):
             observer.serve(settings, matcher.ownership.shards)
-        tune_collector()
+        settle_collector()
         log.info("matcher started", shards=matcher.ownership.meta.shards)
         while not stopping.asked:
             matcher.step()
@@ -77,10 +77,3 @@ def _observer(settings: Settings, owner_log: RedisOwnerLog) -> Observer:
     metrics = MatcherMetrics(owner_log.meta().shards)
     owner_log.on_commit = metrics.committed
     return metrics
-
-
-def tune_collector() -> None:
-    """Rare collections: events and tables form no cycles, so there is next to nothing to find."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 1_000)

@@ -7,11 +7,14 @@ import msgpack
 import pytest
 
 from engine.events import AttachRefused, Record
-from services.archive.copier import step
+from services.archive.copier import ShardCopier, flush, step
 from services.archive.directory import ArchiveBusy, DirectoryArchive
 from services.archive.frames import Head, Kept, Seal, Spoiled, Undone
+from services.archive.index import GameIndex
+from services.log.entry import NO_ENTRY
 from services.log.memory import MemoryOwnerLog, MemoryReaderLog
-from support.archiving import Archiving
+from services.log.port import Damaged, OutEntry
+from support.archiving import KEY, Archiving
 from support.whole_game import GAME, ShardWriter, WholeGame
 
 CUTS = (1, 5, 11, 12, 40)
@@ -223,3 +226,45 @@ def test_old_games_are_forgotten(archiving: Archiving, game: WholeGame) -> None:
     os.utime(path, (month_ago_s, month_ago_s))
     assert archiving.archive.forget(30) == [GAME]
     assert list(archiving.archive.games()) == []
+
+
+class TwoShards(MemoryReaderLog):
+    """Shows shard 0 as shard 1, too, but with an entry that cannot be read."""
+
+    spoiled = ""
+    told = ""
+
+    def archived(self, shard: int, out_id: str) -> None:
+        if shard == 1:
+            self.told = out_id
+
+    def archived_up_to(self, shard: int) -> str:
+        return super().archived_up_to(0) if shard == 0 else NO_ENTRY
+
+    def out_after(self, shard: int, out_id: str, count: int, block_ms: int) -> list[OutEntry]:
+        found = super().out_after(0, out_id, count, block_ms)
+        if shard == 1 and any(entry.id == self.spoiled for entry in found):
+            raise Damaged(f"out entry {self.spoiled} of shard 01")
+        return found
+
+
+def test_an_entry_that_cannot_be_read_stops_its_shard_and_no_other(
+    archiving: Archiving, game: WholeGame, tmp_path: Path
+) -> None:
+    """What came before it is on disk; what comes after waits for a person, and is not lost."""
+    ids = archiving.write(game)
+    source = TwoShards(archiving.store)
+    source.spoiled = ids[20]
+    archive = DirectoryArchive(tmp_path / "other", writing=True)
+    index = GameIndex(tmp_path / "other", writing=True)
+    store_id = archiving.store.meta().store_id
+    other = ShardCopier(1, store_id, archive, source, KEY, index)
+    while step([archiving.copier, other], source, 7):
+        pass
+    flush([archiving.copier], archiving.index)
+    flush([other], index)
+    assert (archiving.copier.last_id, archiving.copier.damaged) == (ids[-1], False)
+    assert (other.last_id, other.damaged, source.told) == (ids[19], True, ids[19])
+    assert archiving.verdict(live=False).sealed
+    index.close()
+    archive.close()

@@ -82,7 +82,7 @@ function percentiles() {
   });
   const [x, y] = axes(short, tens);
   const nines = [0, 0.30103, 1, 2, 3, 4, 5];
-  const names = ["0", "50 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %"];
+  const names = ["0", "50", "90", "99", "99.9", "99.99", "99.999"];
   x.splits = () => nines.filter((one) => one <= depth(all[all.length - 1]) + 0.01);
   x.values = (u, at) => at.map((one) => names[nines.indexOf(one)] ?? "");
   draw("curve", [all.map(depth), ...columns], {

@@ -20,7 +20,7 @@ from services.log.port import LogError
 
 PORT_BASES = range(17_700, 27_700, 100)
 """Where an exchange of our own looks for free ports, away from a demo's."""
-SHARDS = 8
+SHARDS = 4
 """Enough for the matchers that find room beside a generator; each has a price in every turn."""
 OPERATOR_S = 3600
 """Life of the token that opens tables for an opening bell."""

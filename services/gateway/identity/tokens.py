@@ -9,9 +9,8 @@ import secrets
 import time
 from base64 import b32encode, urlsafe_b64encode
 from collections.abc import Callable
-from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import jwt
 
@@ -35,9 +34,12 @@ TOKEN_CHARACTERS_MAX: Final = 2_048
 SIGN_IN_CHARACTERS_MAX: Final = 64
 INVITE_CHARACTERS_MAX: Final = 64
 """A code has 43."""
-VERIFIED_KEPT: Final = 4_096
-"""Access tokens whose signature has been seen to hold, about 1 KiB each: a client shows its token
-with every call, and to verify it takes longer than many a call."""
+KNOWN_MAX: Final = 8_192
+"""Tokens of a kind that are known to hold, at most 2 KiB each and usually a quarter: a client shows
+its access token with every call, and to verify it takes longer than many a call."""
+
+
+Said = TypeVar("Said")
 
 
 class BadKeys(ValueError):
@@ -75,6 +77,22 @@ def _invite_code(key: bytes, table: str, request: bytes) -> str:
     return f"{table}-{b32encode(digest).decode().lower()[:20]}"
 
 
+class _Known(Generic[Said]):
+    """What tokens say that we have signed or verified; of too many the oldest are forgotten."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Said] = {}
+
+    def keep(self, token: str, said: Said) -> None:
+        if len(self._held) >= KNOWN_MAX:
+            del self._held[next(iter(self._held))]
+        self._held[token] = said
+
+    def get(self, token: str) -> Said | None:
+        """`None` where its signature is yet to be verified."""
+        return self._held.get(token)
+
+
 class SignedTokens:
     """Signs and verifies. Nothing is taken from a token before its signature holds."""
 
@@ -89,7 +107,9 @@ class SignedTokens:
         self._wall = wall
         self._keys = keys
         self._signer = next(iter(keys))
-        self._verified = lru_cache(VERIFIED_KEPT)(self._caller_of)
+        self._callers: _Known[Caller] = _Known()
+        self._claims: _Known[tuple[SeatClaim, float]] = _Known()
+        """With when the token expires."""
 
     def access(self, person: str, sign_in: str, role: Role, *, for_s: int = ACCESS_S) -> str:
         claims = {"sub": person, "sid": sign_in, "role": role.value}
@@ -107,11 +127,16 @@ class SignedTokens:
 
     def seat(self, claim: SeatClaim) -> str:
         claims = {"sub": claim.person, "tbl": claim.table, "seat": claim.seat, "bot": claim.bot}
-        return self._sign(claims, SEAT_AUDIENCE, SEAT_S)
+        token = self._sign(claims, SEAT_AUDIENCE, SEAT_S)
+        self._claims.keep(token, (claim, self._wall() + SEAT_S - 1))  # it is soon shown to us
+        return token
 
     def caller(self, access_token: str) -> Caller:
         """Raises `Refused`."""
-        caller = self._verified(access_token)
+        caller = self._callers.get(access_token)
+        if caller is None:
+            caller = self._caller_of(access_token)
+            self._callers.keep(access_token, caller)
         if caller.expires_s <= self._wall():
             raise Refused(Refusal.TOKEN_EXPIRED)
         if self._admit is not None:
@@ -138,6 +163,12 @@ class SignedTokens:
 
     def seat_claim(self, seat_token: str) -> SeatClaim:
         """Raises `Refused`."""
+        claim, expires_s = self._claims.get(seat_token) or (None, 0.0)
+        if claim is not None and expires_s > self._wall():
+            return claim
+        return self._claim_of(seat_token)
+
+    def _claim_of(self, seat_token: str) -> SeatClaim:
         wrong = Refusal.INVALID_SEAT_TOKEN
         needed = ("exp", "aud", "sub", "tbl", "seat", "bot")
         claims = self._verify(seat_token, SEAT_AUDIENCE, needed, wrong)
