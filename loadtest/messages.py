@@ -72,6 +72,8 @@ class Report:
 
     batch: Batch
     tables_open: int
+    second: int
+    """Of the run, from the start of the warm-up, in which it happened."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -265,7 +265,7 @@ class _Course:
                 self._todo.pop(0)[1]()
             for worker, message in self._workers.hear(LOOK_S):
                 if isinstance(message, Report):
-                    self._tally.report(worker, message, time.monotonic() - self._begins_at)
+                    self._tally.report(worker, message)
                 elif isinstance(message, Done):
                     self._tally.done(message)
             self._check_local()

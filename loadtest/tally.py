@@ -44,8 +44,8 @@ class Tally:
         """Processors that the generator used while it was measured, our own process included."""
         self._tables_open: dict[int, int] = {}
 
-    def report(self, worker: int, report: Report, at_s: float) -> None:
-        second = self._second(max(0, int(at_s)))
+    def report(self, worker: int, report: Report) -> None:
+        second = self._second(report.second)
         self._tables_open[worker] = report.tables_open
         second.tables_open = sum(self._tables_open.values())
         self._add(report.batch, second)

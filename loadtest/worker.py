@@ -22,11 +22,24 @@ from loadtest.slow import SlowReaders
 from services.client.errors import ClientError
 
 REPORT_S: Final = 0.5
+TIMER_S: Final = 0.001
+"""A timer of the loop may come so much too soon."""
 SETTLE_S: Final = 20.0
 """How long outcomes and events are waited for at the end: a gateway's restart, and the longest
 pause before another try."""
 LEAVE_S: Final = 3.0
 POLL_S: Final = 0.05
+
+
+def to_report_s(passed_s: float) -> float:
+    """Until the next report. They come at fixed times of the run, so that each of its seconds has
+    as many: spaced by a little more than half a second, some seconds would have but one."""
+    return REPORT_S - passed_s % REPORT_S + TIMER_S
+
+
+def second_told_of(passed_s: float) -> int:
+    """Of the run, by a report that is made now: where the middle of what it tells of lies."""
+    return max(0, int(passed_s - REPORT_S / 2))
 
 
 def work(orders: Orders, pipe: Connection) -> None:
@@ -57,6 +70,7 @@ class _Worker:
         self._pipe = pipe
         self._go: asyncio.Future[float]
         self._stopped = asyncio.Event()
+        self._begins_at = 0.0
         self._cpu_s = 0.0
         self._cpu_seconds = 0.0
 
@@ -135,6 +149,7 @@ class _Worker:
         gc.freeze()
         gc.disable()
         orders = self._orders
+        self._begins_at = at
         ends_at = at + orders.warmup_s + sum(stage.seconds for stage in orders.stages)
         slow = await self._slow_readers(crowd, persons)
         crowd.go(at)
@@ -159,7 +174,7 @@ class _Worker:
     async def _until(self, at: float, crowd: Crowd) -> None:
         while not self._stopped.is_set() and (left_s := at - time.monotonic()) > 0:
             try:
-                async with asyncio.timeout(min(left_s, REPORT_S)):
+                async with asyncio.timeout(min(left_s, to_report_s(self._passed_s()))):
                     await self._stopped.wait()
             except TimeoutError:
                 pass
@@ -168,7 +183,11 @@ class _Worker:
             crowd.drop_broken()
             tables_open = sum(slot.table is not None and slot.table.open for slot in crowd.slots)
             # In a thread: it is longer than a pipe holds, and must not keep the plan waiting.
-            await asyncio.to_thread(self._tell, Report(crowd.samples.take(), tables_open))
+            report = Report(crowd.samples.take(), tables_open, second_told_of(self._passed_s()))
+            await asyncio.to_thread(self._tell, report)
+
+    def _passed_s(self) -> float:
+        return time.monotonic() - self._begins_at
 
     async def _settle(self, crowd: Crowd) -> dict[str, int]:
         """Wait for what is still on its way; what does not come is an error."""

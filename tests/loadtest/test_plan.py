@@ -2,8 +2,11 @@
 
 from collections import Counter
 
+import pytest
+
 from loadtest.options import Stage
 from loadtest.plan import MIX, Kind, Plan
+from loadtest.worker import second_told_of, to_report_s
 
 STAGES = (Stage(10, 100), Stage(10, 400))
 
@@ -52,3 +55,13 @@ def test_kinds_follow_the_mix() -> None:
     for kind, percent in MIX.items():
         assert abs(planned[kind] / planned.total() - percent / 100) < 0.03
     assert Kind.BELL not in planned
+
+
+@pytest.mark.parametrize("late_s", [0.0, 0.0004, 0.012, 0.1])
+def test_every_second_of_a_run_has_two_reports(late_s: float) -> None:
+    """However long each of them takes: else a plot over time dips where nothing dipped."""
+    passed_s, reports = 0.0, Counter[int]()
+    while passed_s < 60:
+        passed_s += to_report_s(passed_s) + late_s
+        reports[second_told_of(passed_s)] += 1
+    assert {reports[second] for second in range(59)} == {2}

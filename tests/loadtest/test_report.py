@@ -46,7 +46,7 @@ def tally() -> Tally:
             {"sent": 80, "acted": 80, "events": 300, "messages": 200, "done open": 50,
              "done traded": 35, "refused NO_CORNER": 15, "games": 1}
         )  # fmt: skip
-        tallied.report(0, Report(samples.take(), 9), second + 0.5)
+        tallied.report(0, Report(samples.take(), 9, second))
     last = Samples()
     last.counts.update({"late": 1, "error UNKNOWN_OUTCOME": 2})
     tallied.done(Done(last.take(), Checks(), 0.4, 4.0))
