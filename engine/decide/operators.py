@@ -149,7 +149,7 @@ def close_table(table: Table, command: c.CloseTable, now_ms: int, chance: Chance
     if why is not None:
         return refused(table, command, why)
     events: list[Event] = []
-    if table.phase in (Phase.SEATING, *PLAYED_IN):
+    if table.phase == Phase.SEATING or table.phase in PLAYED_IN:
         events += ended_early(table, End.CLOSED, now_ms, command.reason, command.operator)
     events.append(TableClosed(now_ms, command.reason, command.operator))
     return accepted(table, command, tuple(events))

@@ -145,7 +145,7 @@ def join(table: Table, command: c.Join, now_ms: int, chance: Chance) -> Decision
     ]
     if not free:
         return refused(table, command, TABLE_FULL)
-    if wish not in (NOBODY, *free):
+    if wish != NOBODY and wish not in free:
         return refused(table, command, SEAT_TAKEN)
     index = free[0] if wish == NOBODY else wish
     events: list[Event] = [SeatTaken(index, command.person, now_ms)]
