@@ -28,6 +28,6 @@ def maker(cls: Callable[P, T]) -> Callable[P, T]:
     names = [field.name for field in fields(cast("Any", cls))]
     lines = [f"def make({', '.join(names)}, new=new, cls=cls):", "    made = new(cls)"]
     lines += [f"    made.{name} = {name}" for name in names]
-    made: dict[str, Any] = {"new": object.__new__, "cls": cls}
+    made: dict[str, Any] = {"new": cast("Any", cls).__new__, "cls": cls}
     exec("\n".join([*lines, "    return made"]), made)  # noqa: S102  # names of our own fields
     return cast("Callable[P, T]", made["make"])

@@ -10,10 +10,14 @@ What a field may hold follows from its annotation, and for integers from its nam
 `range_of`.
 """
 
+import ast
+import sys
 import types
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from functools import cache
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin
 
 Fields = tuple[Any, ...]
 Encoder = Callable[[Any], Fields]
@@ -82,7 +86,7 @@ def compile_class(cls: type, *head: int) -> tuple[Encoder, Decoder]:
     The encoder puts `head` before the fields; the decoder passes over as many, unlooked at.
     """
     assert is_dataclass(cls)
-    hints = get_type_hints(cls)
+    hints = _hints(cls)
     source = _Source()
     names = [field.name for field in fields(cls)]
     for name in names:
@@ -92,6 +96,34 @@ def compile_class(cls: type, *head: int) -> tuple[Encoder, Decoder]:
     # The text is made of field names of our own classes, at import; no input reaches it.
     exec(compile(text, f"<codec of {cls.__name__}>", "exec"), namespace)  # noqa: S102
     return namespace["encode"], namespace["decode"]
+
+
+def _hints(cls: type) -> dict[str, Any]:
+    """Types of all fields, as they stand in the source: a compiled class has forgotten what is in
+    the brackets of `tuple[str, ...]`, and what may be `None`."""
+    hints: dict[str, Any] = {}
+    for each in reversed(cls.__mro__[:-1]):
+        module = sys.modules[each.__module__]
+        for name, annotation in _annotations(each.__module__)[each.__name__]:
+            hints[name] = eval(annotation, vars(module))  # noqa: S307 (our own source)
+    return hints
+
+
+@cache
+def _annotations(module: str) -> dict[str, list[tuple[str, str]]]:
+    """Names and annotations of the fields of each class in a module's source, which lies beside
+    what was compiled of it."""
+    directory = Path(str(sys.modules[module].__file__)).parent
+    source = directory / f"{module.rpartition('.')[2]}.py"
+    return {
+        node.name: [
+            (ast.unparse(each.target), ast.unparse(each.annotation))
+            for each in node.body
+            if isinstance(each, ast.AnnAssign)
+        ]
+        for node in ast.parse(source.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    }
 
 
 def _encoder_text(source: _Source, head: tuple[int, ...]) -> str:
