@@ -193,6 +193,9 @@ class ShardCopier:
         game = self._games.get(name) or self._game(name)
         if game is None or place <= game.last:
             return
+        if game.summary.closed_ms:
+            log.error("game_closed", game=name, entry=entry.id)  # its sealed record is not touched
+            return
         game.last = place
         if kinds is None:
             log.error("record_spoiled", game=name, entry=entry.id)

@@ -35,6 +35,10 @@ SAVED_TABLES: Final = 8
 KEEP_OUT_MS: Final = 60_000
 """Out entries younger than this are kept for readers that resume."""
 
+CLOSED_KEPT: Final = 10_000
+"""Names of closed tables that a shard's owner remembers: of some hours, at 500 tables a shard.
+A game's record is safe from a later namesake all the same: the archiver adds nothing to it."""
+
 ATTEMPTS_MAX: Final = 3
 """A command whose owner died twice while deciding it is set aside the third time."""
 

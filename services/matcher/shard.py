@@ -10,7 +10,7 @@ from engine.value import value
 from services.log.codec import Undecodable, unpack_batch
 from services.log.port import Acquired, Commit, InEntry, InPosition
 from services.matcher.clock import LogClock
-from services.matcher.limits import TURN_COMMANDS_MAX
+from services.matcher.limits import CLOSED_KEPT, TURN_COMMANDS_MAX
 from services.matcher.presence import Presence
 from services.matcher.saving import Saving
 from services.matcher.timers import Timers
@@ -60,6 +60,8 @@ class Shard:
         self.tables: dict[str, Table] = {}
         self.stopped: dict[str, str] = {}
         """Damaged tables and why; they take no further commands."""
+        self.closed: dict[str, None] = {}
+        """The last tables to be closed: none is opened again, by a request that comes late."""
         self.timers = Timers()
         self.starts = Timers()
         """Tables that start at an hour, by the wall clock, in seconds."""
@@ -134,6 +136,9 @@ class Shard:
         self.marked.discard(name)
         self.dirty.discard(name)
         self.gone.add(name)
+        self.closed[name] = None
+        if len(self.closed) > CLOSED_KEPT:
+            del self.closed[next(iter(self.closed))]
 
     def stop(self, name: str, reason: str) -> None:
         """A damaged table: nothing is decided on it any more. Other tables go on."""

@@ -5,7 +5,7 @@ from typing import Final
 
 import structlog
 
-from engine.commands import Command, GatewayLost, StartDue, Tick
+from engine.commands import Command, GatewayLost, OpenSeated, OpenTable, StartDue, Tick
 from engine.decide import Decision, decide, refuse
 from engine.events import (
     Announced,
@@ -63,6 +63,8 @@ BYTES_LARGE: Final[dict[type, int]] = {
 """Upper bounds of an item's packed size, so that a turn ends before it is too large to pack."""
 SELDOM: Final = CHANGES_LINE | frozenset(BYTES_LARGE)
 """Events that need more than being applied and kept."""
+
+OPENING: Final = frozenset({OpenTable, OpenSeated})
 
 TICK: Final = Tick()
 START_DUE: Final = StartDue()
@@ -231,6 +233,11 @@ class Turn:
             self.answers.append((type(command), answer))
             self.tell(name, answer)
             return
+        if name in shard.closed and type(command) in OPENING:
+            answer = refuse(table, command, Rejection.TABLE_CLOSED)
+            self.answers.append((type(command), answer))
+            self.tell(name, answer)
+            return
         decision = self.decided(table, command, attempts)
         if decision is None:
             self.set_aside(in_hand.entry, in_hand.next, "undecided", packed)
@@ -239,6 +246,7 @@ class Turn:
         events, answer = decision
         if events:
             shard.keep(name, table)
+            shard.about_to_change(name)  # though this turn may have told somebody of its absence
             self.record(name, table, self.items_of(name, table), answer, events)
             shard.await_start(name, table)
         else:

@@ -6,11 +6,12 @@ from pathlib import Path
 import msgpack
 import pytest
 
-from engine.events import AttachRefused, Record
+from engine.events import AttachRefused, Record, TableClosed
 from services.archive.copier import ShardCopier, flush, step
 from services.archive.directory import ArchiveBusy, DirectoryArchive
 from services.archive.frames import Head, Kept, Seal, Spoiled, Undone
 from services.archive.index import GameIndex
+from services.archive.source import numbered
 from services.log.entry import NO_ENTRY
 from services.log.memory import MemoryOwnerLog, MemoryReaderLog
 from services.log.port import Damaged, OutEntry
@@ -268,3 +269,18 @@ def test_an_entry_that_cannot_be_read_stops_its_shard_and_no_other(
     assert archiving.verdict(live=False).sealed
     index.close()
     archive.close()
+
+
+def test_a_sealed_record_is_not_touched_by_a_second_game_of_its_name(
+    archiving: Archiving, game: WholeGame
+) -> None:
+    now_ms, last = game.records[-1]
+    after = last.first_seq + len(list(numbered(last)))
+    archiving.write(game)
+    archiving.writer.write(now_ms, Record(GAME, after, (TableClosed(now_ms),)))
+    archiving.copy()
+    before = archiving.archive.read(GAME)
+    archiving.write(game, 0, 3)
+    archiving.copy()
+    assert archiving.archive.read(GAME) == before
+    assert archiving.verdict(live=False).sealed

@@ -428,3 +428,38 @@ def test_whole_games_agree_with_their_log(world: World) -> None:
     world.play(conductor, matcher, trades=400)
     assert conductor.seen.rounds > 5
     assert world.agrees(matcher) > 1_000
+
+
+def test_a_table_opened_as_somebody_is_told_that_there_is_none_is_handed_over(
+    world: World,
+) -> None:
+    """In one turn: the answer of nobody made the list of items that marks a table as changed."""
+    matcher = world.owner()
+    name = table_id(HOME, 1)
+    watch = commands.Watch("person9", b"", "g1", bytes(16))
+    send(world, (name, watch), (name, opening(world, name)))
+    world.idle(matcher, 0.2)
+    assert name in matcher.ownership.shards[HOME].tables
+    matcher.stop()
+    heir = world.owner("m2")
+    assert name in heir.ownership.shards[HOME].tables
+
+
+def test_a_closed_table_is_not_opened_again_by_the_request_that_opened_it(world: World) -> None:
+    """Its record is sealed; a second game of the same name would spoil it."""
+    matcher = world.owner()
+    name = table_id(HOME, 1)
+    asked = opening(world, name)
+    close = commands.CloseTable(bytes(15) + b"c", 7, "o1", "enough of it", "Olga")
+    send(world, (name, asked))
+    send(world, (name, close))
+    world.idle(matcher, 0.2)
+    assert name not in matcher.ownership.shards[HOME].tables
+    before = entries(world)[-1].id
+    send(world, (name, asked))
+    world.idle(matcher, 0.2)
+    [record] = records(world, before)
+    [answer] = record.items
+    assert isinstance(answer, RequestAnswered)
+    assert answer.rejection == Rejection.TABLE_CLOSED
+    assert name not in matcher.ownership.shards[HOME].tables
