@@ -315,6 +315,8 @@ class Connection(asyncio.Protocol):
 
     def tick(self, now_s: float) -> None:
         """What happens by the clock; called about once a second."""
+        if self.closed:
+            return
         self._budget.refill(now_s)
         self.life.tick(now_s)
 

@@ -245,6 +245,9 @@ class Server:
         self._listening: asyncio.Server | None = None
         self._ticking: asyncio.TimerHandle | None = None
         self._round: list[ServerConnection] = []
+        self._portion = 1
+        """How many of the round are looked at at a time. It goes by those there were when the round
+        began: by those there are now, it would last for minutes after most have gone at once."""
         self._begun = 0
         """Clients that have begun in this turn of the loop."""
         self._arrived: deque[ServerConnection] = deque()
@@ -276,11 +279,11 @@ class Server:
         self._ticking = loop.call_later(TICK_S / SHARES, self._tick)
         if not self._round:
             self._round = list(self.connections)
-        portion = len(self.connections) // SHARES + 1
+            self._portion = len(self._round) // SHARES + 1
         now_s = loop.time()
-        for connection in self._round[-portion:]:
+        for connection in self._round[-self._portion :]:
             connection.tick(now_s)
-        del self._round[-portion:]
+        del self._round[-self._portion :]
 
     def enters(self, address: str) -> bool:
         """Whether one more connection from there is taken."""

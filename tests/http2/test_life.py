@@ -8,7 +8,7 @@ from hpack import Encoder
 
 from services.http2 import frames
 from services.http2.limits import SERVER
-from services.http2.server import BEGIN_A_TURN_MAX
+from services.http2.server import BEGIN_A_TURN_MAX, SHARES
 from services.http2.status import Code
 from support.echo import Echo, Told, connected, echo
 from support.wires import REQUEST, Client, Wire, data_frame, packed
@@ -188,3 +188,20 @@ async def test_a_client_that_says_goodbye_gets_its_answers() -> None:
     assert wire.read.status == "0"
     await wire.tick(1)
     assert wire.closed
+
+
+async def test_who_stays_is_looked_at_every_second_when_most_have_gone_at_once() -> None:
+    server = Echo()
+    wires = [Wire(server=server) for _ in range(300)]
+    server._tick()
+    for wire in wires[1:]:
+        wire.abort()
+    stays = wires[0].connection
+    ticked_s = []
+    for _ in range(2 * SHARES):
+        stays.life.now_s = 0.0
+        server._tick()
+        ticked_s.append(stays.life.now_s)
+    await server.close(0)
+    assert any(ticked_s[:SHARES])
+    assert any(ticked_s[SHARES:])
