@@ -47,9 +47,11 @@ class _Settings(Settings):
 
 
 class Engine:
-    """One connection as the library sees it. Raises `Violation` where the peer breaks the rules."""
+    """One connection as the library sees it. Raises `Violation` where the peer breaks the rules;
+    then it is closed, and has nothing more to say."""
 
     def __init__(self, limits: Limits, *, client: bool) -> None:
+        self._closed = False
         self._h2 = _Connection(
             H2Configuration(
                 client_side=client,
@@ -89,6 +91,7 @@ class Engine:
                 code = frames.ENHANCE_YOUR_CALM
             elif isinstance(error, FrameTooLargeError):
                 code = frames.FRAME_SIZE_ERROR
+            self._closed = True
             # The library has put a GOAWAY of its own behind what it wants written.
             self._h2.clear_outbound_data_buffer()
             raise Violation(code, str(error)) from error
@@ -118,18 +121,26 @@ class Engine:
         return int(self._h2.get_next_available_stream_id())
 
     def send_headers(self, stream: int, headers: Headers, *, ended: bool) -> bytes:
+        if self._closed:
+            return b""
         self._h2.send_headers(stream, headers, end_stream=ended)
         return self.take()
 
     def end_stream(self, stream: int) -> bytes:
         """We have said everything."""
+        if self._closed:
+            return b""
         self._h2.end_stream(stream)
         return self.take()
 
     def reset(self, stream: int, code: int) -> bytes:
+        if self._closed:
+            return b""
         self._h2.reset_stream(stream, ErrorCodes(code))
         return self.take()
 
     def ping(self, content: bytes) -> bytes:
+        if self._closed:
+            return b""
         self._h2.ping(content)
         return self.take()

@@ -117,6 +117,17 @@ async def test_data_after_the_end_while_the_answer_is_not_there() -> None:
     assert wire.goaway == frames.STREAM_CLOSED
 
 
+async def test_a_call_that_is_refused_and_illegal_trailers_in_the_same_breath() -> None:
+    wire = Wire()
+    client = Client(wire)
+    await client.talk()
+    fields = [(name, text.replace("same", "refuse"), True) for name, text in REQUEST]
+    refused = frame(HEADERS, END_HEADERS, 1, Encoder().encode(fields))
+    await wire.feed(refused + frame(HEADERS, END_HEADERS, 1, Encoder().encode([("x", "y", True)])))
+    assert wire.closed
+    assert wire.goaway == frames.PROTOCOL_ERROR
+
+
 async def test_what_is_unknown_is_ignored() -> None:
     wire = Wire()
     client = Client(wire)
