@@ -68,7 +68,7 @@ class Stream:
     def send_headers(self, headers: Headers) -> None:
         """How a server's answer begins."""
         connection = self._connection
-        connection.write(connection.engine.send_headers(self.number, headers, ended=False))
+        connection.write_content(connection.engine.send_headers(self.number, headers, ended=False))
 
     def send(self, message: bytes) -> None:
         """Send one message, or keep what the peer does not take yet."""
@@ -141,7 +141,8 @@ class Stream:
                 return False
             self.window -= length
             connection.window -= length
-            connection.write(frames.frame(frames.DATA, 0, self.number, bytes(pending[:length])))
+            data = frames.frame(frames.DATA, 0, self.number, bytes(pending[:length]))
+            connection.write_content(data)
             del pending[:length]
         connection.blocked.pop(self.number, None)
         if self._farewell is not None:
@@ -152,9 +153,10 @@ class Stream:
         self._farewell = None
         connection = self._connection
         if trailers:
-            connection.write(connection.engine.send_headers(self.number, trailers, ended=True))
+            ends = connection.engine.send_headers(self.number, trailers, ended=True)
         else:
-            connection.write(connection.engine.end_stream(self.number))
+            ends = connection.engine.end_stream(self.number)
+        connection.write_content(ends)
         connection.local_ended(self)
 
     # -------------------------------------------------------------- in

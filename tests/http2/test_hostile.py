@@ -190,6 +190,30 @@ async def test_pings_while_something_is_sent_are_no_flood() -> None:
     assert not wire.closed
 
 
+async def test_pings_while_a_large_answer_is_sent_in_pieces_are_no_flood() -> None:
+    """grpcio measures the line so: with a ping at each piece."""
+    wire = Wire()
+    client = Client(wire)
+    stream = client.begin()
+    await client.talk()
+    for _ in range(20):
+        wire.calls[0].call.stream.send(bytes(40_000))
+        client.h2.ping(b"12345678")
+        await client.talk()
+    assert not wire.closed
+    assert len(client.data(stream)) == 20 * (40_000 + frames.PREFIX_BYTES)
+
+
+async def test_pings_at_headers_are_no_flood() -> None:
+    wire = Wire()
+    client = Client(wire)
+    for _ in range(20):
+        client.begin()
+        client.h2.ping(b"12345678")
+        await client.talk()
+    assert not wire.closed
+
+
 async def test_an_endless_block_of_headers_is_cut_off_before_it_is_kept() -> None:
     for part, limit in ((b"", SERVER.continuations_max), (bytes(16_000), 2)):
         wire = Wire()
