@@ -8,14 +8,14 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Final, Self
 
-from loadtest.messages import Failed, FromWorker, Orders, ToWorker
+from loadtest.messages import Done, Failed, FromWorker, Orders, ToWorker
 from loadtest.usage import Unreachable
 
 END_S: Final = 10.0
 
 
 class WorkerFailed(Exception):
-    """A worker ended by a fault of ours; the text is its traceback."""
+    """A worker ended by a fault of ours, or was killed; the text is its traceback, or how."""
 
 
 class Workers:
@@ -24,21 +24,23 @@ class Workers:
     def __init__(self, orders: Sequence[Orders]) -> None:
         context = multiprocessing.get_context("spawn")  # a fork would copy grpc's threads
         self._pipes: dict[Connection, int] = {}
-        self._processes: list[BaseProcess] = []
+        self._processes: dict[int, BaseProcess] = {}
+        self._done: set[int] = set()
+        """Who has said its last word."""
         for one in orders:
             ours, theirs = context.Pipe()
             process = context.Process(target=_work, args=(one, theirs), daemon=True)
             process.start()
             theirs.close()
             self._pipes[ours] = one.number
-            self._processes.append(process)
+            self._processes[one.number] = process
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         until = time.monotonic() + END_S
-        for process in self._processes:
+        for process in self._processes.values():
             process.join(max(0.0, until - time.monotonic()))
             if process.is_alive():
                 process.kill()
@@ -58,13 +60,25 @@ class Workers:
             number = self._pipes[pipe]
             try:
                 message: FromWorker = pipe.recv()
-            except EOFError:
+            except (EOFError, OSError):  # the latter in the middle of a message
                 del self._pipes[pipe]
                 pipe.close()
+                if number not in self._done:
+                    raise WorkerFailed(self._how_it_ended(number)) from None
                 continue
-            if isinstance(message, Failed):
+            if isinstance(message, Done):
+                self._done.add(number)
+            elif isinstance(message, Failed):
                 raise (Unreachable if message.unreachable else WorkerFailed)(message.what)
             yield number, message
+
+    def _how_it_ended(self, number: int) -> str:
+        process = self._processes[number]
+        process.join(END_S)
+        return (
+            f"process {number} of the generator ended with code {process.exitcode} before it had "
+            "told all it measured: it was killed, or ran out of memory"
+        )
 
     @property
     def left(self) -> int:
