@@ -9,6 +9,7 @@ CHECKS: Final = {
     "trades": "no trade was lost, doubled or made without two offers of one size",
     "hidden": "nobody was shown a card that it has not held, but at a corner",
     "winners": "all seats of a finished game agree who won, and the scores say so",
+    "answered": "every action had an outcome, and every seat its stream, soon after the end",
 }
 """By name, what holds while it is true."""
 EXAMPLES_MAX: Final = 20

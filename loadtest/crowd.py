@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from pit.v1 import table_pb2
 
+from loadtest import outcomes
 from loadtest.acts import Mind, choose, message_of
 from loadtest.checks import Checks
 from loadtest.connections.port import Connections, Metadata
@@ -255,7 +256,7 @@ class Crowd:
                 self._later(at + self._chance.uniform(0, thinks_s), seat, THINKS)
 
     def stop(self) -> None:
-        """No new actions."""
+        """No new actions; those that are held may still be sent."""
         self.running = False
         self.course.look_at = float("inf")
         if self._tick_handle is not None:
@@ -293,10 +294,7 @@ class Crowd:
         if self.course.measured(now):
             self.samples.latency("plan_lag", max(0.0, now - self.course.look_at))
         self.course.look_at = now + TICK_S
-        while self._held:
-            if not self._place(*self._held[0], held=True):
-                break
-            self._held.popleft()
+        self.place_held()
         plan, begins_at = self._plan, self._begins_at
         for _ in range(most):
             intended_at, kind = begins_at + plan.at_s, plan.kind
@@ -312,6 +310,19 @@ class Crowd:
             self._wake(seat, purpose, at)
         if self._cuts_per_tick:
             self._churn()
+
+    def place_held(self) -> int:
+        """Send what had to wait for the exchange; how many actions still do."""
+        held = self._held
+        while held and self._place(*held[0], held=True):
+            held.popleft()
+        return len(held)
+
+    def give_up_held(self, now: float) -> int:
+        """How many actions could not be sent to the end. They have waited until now, at least."""
+        for kind, intended_at in self._held:
+            outcomes.never_sent(self.samples, self.course, kind, intended_at, now)
+        return len(self._held)
 
     def _churn(self) -> None:
         """Some seats lose their stream."""

@@ -93,13 +93,36 @@ class Outcomes:
 
     def unanswered(self, now: float) -> int:
         """How many of its actions have no outcome. They have waited until now, at least."""
-        waiting = [sent for sent in self._sent.values() if sent.kind is not None]
-        for sent in waiting:
+        waiting = 0
+        for sent in self._sent.values():
+            if sent.kind is None:
+                continue
+            waiting += 1
             if sent.offers and not sent.accepted:
                 self._first_word(sent, now)
-        return len(waiting)
+            if sent.offers and self._course.measured(sent.intended_at):
+                for name in _after_first_word(sent.kind):
+                    self._samples.latency(name, now - sent.intended_at)
+                    self._samples.latency(f"service_{name}", now - sent.sent_at)
+        return waiting
 
     def _first_word(self, sent: Sent, now: float) -> None:
         if self._course.measured(sent.intended_at):
             self._samples.latency("accepted", now - sent.intended_at)
             self._samples.latency("service_accepted", now - sent.sent_at)
+
+
+def never_sent(
+    samples: Samples, course: Course, kind: Kind, intended_at: float, now: float
+) -> None:
+    """An action that no seat could send. An offer's latencies are what it has waited, at least."""
+    if kind in (Kind.OPEN, Kind.TRADE) and course.measured(intended_at):
+        for name in ("accepted", *_after_first_word(kind)):
+            samples.latency(name, now - intended_at)
+
+
+def _after_first_word(kind: Kind) -> tuple[str, ...]:
+    """What else is measured of an offer of this kind; nothing of one that is to be refused."""
+    if kind is Kind.TRADE:
+        return "effective", "trade"
+    return ("effective",) if kind is Kind.OPEN else ()

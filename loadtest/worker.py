@@ -14,7 +14,7 @@ from typing import Any, Final
 from loadtest.connections.grpcio import GrpcioConnections
 from loadtest.connections.lean import LeanConnections
 from loadtest.connections.port import Connections
-from loadtest.crowd import Crowd
+from loadtest.crowd import Crowd, Slot
 from loadtest.messages import Done, Failed, FromWorker, Go, Opened, Orders, Progress, Report, Stop
 from loadtest.opening import Opener, Persons
 from loadtest.scenarios import SLOW_SHARE
@@ -27,6 +27,8 @@ TIMER_S: Final = 0.001
 SETTLE_S: Final = 20.0
 """How long outcomes and events are waited for at the end: a gateway's restart, and the longest
 pause before another try."""
+ANSWERED: Final = "answered"
+"""The check that everything has come by then."""
 LEAVE_S: Final = 3.0
 POLL_S: Final = 0.05
 
@@ -99,7 +101,7 @@ class _Worker:
             self._tell(Opened())
             at = await self._go
             await self._play(crowd, persons, at)
-            errors = await self._settle(crowd)
+            errors = await settle(crowd)
             await self._leave(crowd)
             self._tell(
                 Done(crowd.samples.take(), crowd.checks, self._cpu_s, self._cpu_seconds, errors)
@@ -189,29 +191,6 @@ class _Worker:
     def _passed_s(self) -> float:
         return time.monotonic() - self._begins_at
 
-    async def _settle(self, crowd: Crowd) -> dict[str, int]:
-        """Wait for what is still on its way; what does not come is an error."""
-        until = time.monotonic() + SETTLE_S
-        waiting = [slot for slot in crowd.slots if slot.table is not None and not slot.table.broken]
-        while waiting and time.monotonic() < until:
-            waiting = [
-                slot
-                for slot in waiting
-                if slot.table is not None
-                and (slot.table.unseen() or not all(seat.settled for seat in slot.seats))
-            ]
-            await asyncio.sleep(POLL_S)
-        if crowd.failure is not None:
-            raise crowd.failure
-        now, unanswered = time.monotonic(), 0
-        for slot in waiting:
-            assert slot.table is not None
-            unanswered += sum(seat.outcomes.unanswered(now) for seat in slot.seats)
-            slot.table.must_be_seen()
-        lost = sum(seat.detached for slot in waiting for seat in slot.seats)
-        errors = {"UNANSWERED": unanswered, "NOT_ATTACHED": lost}
-        return {name: number for name, number in errors.items() if number}
-
     async def _leave(self, crowd: Crowd) -> None:
         seats = [seat for slot in crowd.slots for seat in slot.seats]
         for seat in seats:
@@ -220,6 +199,44 @@ class _Worker:
         for seat in seats:
             while not seat.gone and time.monotonic() < until:  # noqa: ASYNC110 (many, at the end)
                 await asyncio.sleep(POLL_S)
+
+
+async def settle(crowd: Crowd) -> dict[str, int]:
+    """Wait for what is still on its way; what does not come is an error."""
+    until = time.monotonic() + SETTLE_S
+    while (  # noqa: ASYNC110 (many, at the end)
+        crowd.place_held() or _unsettled(crowd)
+    ) and time.monotonic() < until:
+        await asyncio.sleep(POLL_S)
+    if crowd.failure is not None:
+        raise crowd.failure
+    now, unsent = time.monotonic(), crowd.give_up_held(time.monotonic())
+    if unsent:
+        crowd.checks.fail(ANSWERED, "all tables", f"{unsent} actions waited for the exchange "
+                          "and were never sent")  # fmt: skip
+    unanswered, lost = unsent, 0
+    for slot in _unsettled(crowd):
+        assert slot.table is not None
+        here = sum(seat.outcomes.unanswered(now) for seat in slot.seats)
+        gone = sum(seat.detached for seat in slot.seats)
+        if here or gone:
+            crowd.checks.fail(ANSWERED, slot.table.name, f"{here} actions have no outcome, "
+                              f"{gone} seats no stream")  # fmt: skip
+        slot.table.must_be_seen()
+        unanswered, lost = unanswered + here, lost + gone
+    errors = {"UNANSWERED": unanswered, "NOT_ATTACHED": lost}
+    return {name: number for name, number in errors.items() if number}
+
+
+def _unsettled(crowd: Crowd) -> list[Slot]:
+    """Those where something is on its way still."""
+    return [
+        slot
+        for slot in crowd.slots
+        if slot.table is not None
+        and not slot.table.broken
+        and (slot.table.unseen() or not all(seat.settled for seat in slot.seats))
+    ]
 
 
 def _connections(orders: Orders) -> Connections:

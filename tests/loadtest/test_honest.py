@@ -10,10 +10,12 @@ from pit.v1 import play_pb2
 
 from loadtest import crowd as crowd_module
 from loadtest import health
+from loadtest import worker as worker_module
 from loadtest.connections.grpcio import GrpcioConnections
 from loadtest.histograms import Histograms
 from loadtest.null.server import MakeTable, NullServer
 from loadtest.null.table import NullTable
+from loadtest.plan import Kind
 from loadtest.table import LoadTable
 from support.lies import LIES, LeaksALot
 from support.pit import command, environment
@@ -46,6 +48,7 @@ async def test_plain_grpcio_clients_play_the_same(monkeypatch: pytest.MonkeyPatc
     assert not crowd.checks.failed, crowd.checks.examples
 
 
+OFFERS = (Kind.OPEN, Kind.TRADE)
 STALL_S = 2.0
 RATE = 100.0
 
@@ -92,6 +95,45 @@ async def test_a_stall_of_two_seconds_is_in_the_percentiles(
     assert accepted["p99"] >= 0.85 * STALL_S * 1000
     assert accepted["max"] >= 0.95 * STALL_S * 1000
     assert accepted["p90"] >= 0.4 * STALL_S * 1000
+
+
+class FallsSilent(NullTable):
+    """Answers nothing any more, once it is silent."""
+
+    silent = False
+
+    def command(self, seat: int, command: play_pb2.Command) -> None:
+        if not self.silent:
+            super().command(seat, command)
+
+
+async def test_what_is_never_answered_fails_a_check_and_is_in_the_percentiles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What no seat could send any more is as much without an answer as what was sent."""
+    monkeypatch.setattr(worker_module, "SETTLE_S", 0.3)
+    async with small_load(monkeypatch, FallsSilent, tables=4) as (crowd, _):
+        await until(lambda: all(slot.table and slot.table.open for slot in crowd.slots))
+        monkeypatch.setattr(FallsSilent, "silent", True)
+        await until(lambda: len(crowd._held) >= 20)
+        crowd.stop()
+        errors = await worker_module.settle(crowd)
+        sent = [
+            one.kind
+            for slot in crowd.slots
+            for seat in slot.seats
+            for one in seat.outcomes._sent.values()
+            if one.kind is not None
+        ]
+    assert set(crowd.checks.failed) == {"answered"}, crowd.checks.examples
+    lost = [*sent, *(kind for kind, _ in crowd._held)]
+    assert errors == {"UNANSWERED": len(lost)}
+    seen = crowd.samples.take().latencies
+    offers = sum(kind in OFFERS for kind in lost)
+    trades = lost.count(Kind.TRADE)
+    assert sum(one >= 0.3 for one in seen["accepted"]) >= offers
+    assert sum(one >= 0.3 for one in seen["effective"]) >= offers
+    assert sum(one >= 0.3 for one in seen["trade"]) >= trades > 0
 
 
 class SlowToSend:

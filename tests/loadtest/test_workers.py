@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from loadtest.workers import Workers, WorkerFailed
+from loadtest.workers import WorkerFailed, Workers
 from support.small_load import orders
 
 WAIT_S = 30.0
