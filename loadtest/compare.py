@@ -47,20 +47,30 @@ def comparable(then: dict[str, Any], options: Options) -> None:
 
 
 def compared(then: dict[str, Any], now: dict[str, Any], max_regress: float) -> dict[str, Any]:
-    """A line for each percentile that both runs have, with what has become worse by more."""
-    lines = [
-        _line(f"{name} {statistic}", old[statistic], new[statistic], max_regress)
-        for name in LATENCIES
-        if (old := then["latency_ms"].get(name)) and (new := now["latency_ms"][name])
-        if old["count"] and new["count"]
-        for statistic in COMPARED
-    ]
+    """A line for each percentile that both runs have, with what has become worse by more; and one
+    for what happens no more, which is worse by all of it."""
+    lines: list[dict[str, Any]] = []
+    for name in LATENCIES:
+        old, new = then["latency_ms"].get(name), now["latency_ms"][name]
+        if not old or not old["count"]:
+            continue
+        if new["count"]:
+            lines += [
+                _line(f"{name} {statistic}", old[statistic], new[statistic], max_regress)
+                for statistic in COMPARED
+            ]
+        else:
+            lines.append(_gone(f"{name} count", old["count"]))
     return {
         "began": then["run"]["began"],
         "max_regress": max_regress,
         "lines": lines,
         "regressed": [line["name"] for line in lines if line["regressed"]],
     }
+
+
+def _gone(name: str, then: int) -> dict[str, Any]:
+    return {"name": name, "then": then, "now": 0, "change": -1.0, "regressed": True}
 
 
 def _line(name: str, then_ms: float, now_ms: float, max_regress: float) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def document(options: Options, tally: Tally, around: Circumstances) -> dict[str,
             "cpu": round(tally.cpu_cores, 3),
             "loop_lag_p99_ms": lag_ms,
             "plan_lag_p99_ms": tally.histograms["plan_lag"].percentile_ms(99),
-            "valid": health.valid(late_share, lag_ms),
+            "valid": health.valid(sent, late_share, lag_ms),
         },
         "run": _run(options, tally, around, errors),
     }

@@ -48,6 +48,8 @@ def verdict(result: dict[str, Any]) -> Verdict:
     gates = [line["slo"] for line in result["slo"] if not line["pass"]]
     if failed:
         return Verdict("bad", f"Checks failed: {', '.join(failed)}")
+    if not result["sent"]:
+        return Verdict("warn", "Not valid: nothing was sent while it was measured")
     if not result["generator"]["valid"]:
         return Verdict("warn", "Not valid: the generator was late, so it measured itself")
     if gates:
@@ -148,7 +150,8 @@ def _show_generator(console: Console, result: dict[str, Any], generator: dict[st
         f"{run['generator_cpu_us_per_action']:g} us an action ({run['client']}, "
         f"{run['workers']} workers)"
     )
-    for problem in health.problems(result["late_share"], generator["loop_lag_p99_ms"]):
+    lag_ms = generator["loop_lag_p99_ms"]
+    for problem in health.problems(result["sent"], result["late_share"], lag_ms):
         console.print(f"        {problem}: what it measured says nothing of the exchange")
     if run["unplaced"]:
         console.print(f"        {run['unplaced']} actions found no table with its exchange open")
@@ -167,8 +170,9 @@ def _show_held(console: Console, run: dict[str, Any]) -> None:
 def _show_compared(console: Console, compared: dict[str, Any]) -> None:
     console.print(f"compared with the run of {compared['began']}:")
     for line in compared["lines"]:
+        unit = "  " if line["name"].endswith(" count") else "ms"
         console.print(
-            f"  {line['name']:<18} {line['then']:9.2f} -> {line['now']:9.2f} ms "
+            f"  {line['name']:<18} {line['then']:9.2f} -> {line['now']:9.2f} {unit} "
             f"{line['change']:+7.1%}{'  WORSE' if line['regressed'] else ''}",
             style="red" if line["regressed"] else None,
         )

@@ -82,7 +82,7 @@ def _show(name: str, one: Measured) -> None:
         f"p50 {one.p50_ms:.1f} ms, p99 {one.p99_ms:.1f} ms; {one.actions:,.0f} actions/s, "
         f"{one.deliveries:,.0f} deliveries/s"
     )
-    valid = health.valid(one.late_share, one.lag_p99_ms)
+    valid = health.valid(one.actions, one.late_share, one.lag_p99_ms)
     print(f"    generator: {lateness(one.late_share, one.lag_p99_ms, valid=valid)}")
     print("    mix: " + ", ".join(f"{what} {part:.1%}" for what, part in one.mix.items()))
 

@@ -39,7 +39,9 @@ def page(result: dict[str, Any]) -> str:
         checks=CHECKS,
         scenario=SCENARIO_MEANINGS[result["scenario"]],
         verdict=verdict(result),
-        problems=health.problems(result["late_share"], result["generator"]["loop_lag_p99_ms"]),
+        problems=health.problems(
+            result["sent"], result["late_share"], result["generator"]["loop_lag_p99_ms"]
+        ),
         server_us=sum(run["server_cpu_us_per_action"].values()),
         data=_script(_plotted(result)),
         style=_asset("report.css"),

@@ -173,7 +173,8 @@ async def test_a_generator_that_is_too_slow_is_not_valid(
     histograms = Histograms()
     histograms.add(seen.latencies)
     lag_ms = histograms["loop_lag"].percentile_ms(99)
-    assert not health.valid(seen.counts["late"] / seen.counts["sent"], lag_ms)
+    sent = seen.counts["sent"]
+    assert not health.valid(sent, seen.counts["late"] / sent, lag_ms)
 
 
 async def test_the_plan_does_not_wait_until_all_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 from rich.console import Console
 
-from loadtest import report, text
+from loadtest import report, run, text
 from loadtest.checks import Checks
 from loadtest.held import MIB, Held, memory, told
 from loadtest.histograms import HIGHEST_US, Histograms
@@ -130,6 +130,13 @@ def test_a_late_generator_makes_a_run_invalid(result: dict[str, Any]) -> None:
     lagging.histograms.add({"loop_lag": array("d", [0.006] * 10)})
     found = document(OPTIONS, lagging, Circumstances("", "", ""))
     assert (found["generator"]["loop_lag_p99_ms"], found["generator"]["valid"]) == (6.0, False)
+
+
+def test_a_run_that_sent_nothing_measured_nothing() -> None:
+    found = document(OPTIONS, Tally(), Circumstances("", "", ""))
+    assert not found["generator"]["valid"]
+    assert run.exit_code(found | {"slo": []}) == run.LATE
+    assert "nothing was sent" in text.verdict(found).text
 
 
 def test_the_page_needs_nothing_else_and_trusts_nobody(result: dict[str, Any]) -> None:

@@ -43,6 +43,10 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         (("--local", "--rate", "5", "--think-time", "1s"), "--think-time goes without"),
         (("--local", "--max-regress", "much"), "is no share"),
         (("--local", "--duration", "0"), "nothing would be measured"),
+        (("--local", "--rate", "inf"), "must be finite numbers"),
+        (("--local", "--rate", "nan"), "must be finite numbers"),
+        (("--local", "--stages", f"5s:{'9' * 400}"), "must be finite numbers"),
+        (("--local", "--think-time", "0s"), "--think-time 0s is no time to think"),
         (("--local", "--compare", "/nowhere.json"), "cannot be read"),
     ],
 )
@@ -92,6 +96,12 @@ def test_a_comparison_tells_what_has_become_worse() -> None:
     found = compare.compared(then, now, 0.10)
     assert found["regressed"] == ["bell p50", "bell p99"]
     assert [one["change"] for one in found["lines"]] == [0.09, 0.09, 0.2, 0.2]
+
+
+def test_what_happens_no_more_has_become_worse() -> None:
+    then = {"run": {"began": "then"}, "latency_ms": {"trade": line(10), "resume": line(0, count=0)}}
+    now = {"latency_ms": dict.fromkeys(compare.LATENCIES, line(0, count=0))}
+    assert compare.compared(then, now, 0.10)["regressed"] == ["trade count"]
 
 
 def test_what_is_no_result_is_not_compared(tmp_path: Path) -> None:

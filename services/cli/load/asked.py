@@ -2,6 +2,7 @@
 
 import resource
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 
 from engine.rules import PRESETS
@@ -61,6 +62,11 @@ def settle(asked: Asked) -> wanted.Options:
             raise Unusable(f"{path} cannot be written", "its directory is not there: make it first")
     scenario = _scenario(asked.scenario)
     thinks_s = wanted.seconds_of(asked.think_time, "--think-time") if asked.think_time else 0.0
+    if asked.think_time and not thinks_s:
+        raise Unusable(
+            f"--think-time {asked.think_time} is no time to think",
+            "give it some, such as 500ms, or a plan with --rate",
+        )
     if thinks_s and (asked.rate or asked.stages):
         raise Unusable("--think-time goes without --rate and --stages", "choose one of them")
     stages = _stages(asked, scenario)
@@ -127,6 +133,10 @@ def _stages(asked: Asked, scenario: wanted.Scenario) -> tuple[wanted.Stage, ...]
         stages = scenarios.stages(scenario, rate, seconds)
     if not sum(stage.seconds for stage in stages):
         raise Unusable("nothing would be measured", "give --duration or --stages some time")
+    if not all(isfinite(stage.rate) and isfinite(stage.seconds) for stage in stages):
+        raise Unusable(
+            "a rate and a time must be finite numbers", "write them like --rate 500 --duration 30s"
+        )
     return stages
 
 
