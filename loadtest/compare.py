@@ -1,6 +1,7 @@
 """A run beside an earlier one of the same kind."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,6 +10,8 @@ from loadtest.results import SCHEMA
 from loadtest.slo import LATENCIES
 from loadtest.usage import Unusable
 
+Shape = Mapping[str, "tuple[type, ...] | Shape"]
+"""By key: of which types its value is, or what is in it."""
 COMPARED: Final = ("p50", "p99")
 """The tail beyond is chance in runs of a minute."""
 NOISE_MS: Final = 0.5
@@ -17,17 +20,58 @@ SAME: Final = ("scenario", "tables", "seats", "rate_target", "seconds")
 """What must be equal for a comparison to mean something."""
 
 
-def read(path: Path) -> dict[str, Any]:
-    """An earlier `--out`. Raises `Unusable`."""
+_PERCENTILES: Final = {"p50": (int, float), "p99": (int, float), "count": (int,)}
+SHOWN: Final[Shape] = {
+    "rate_done": (int, float),
+    "latency_ms": {"trade": _PERCENTILES},
+    "generator": {"valid": (bool,)},
+    "run": {"client": (str,), "generator_cpu_us_per_action": (int, float)},
+}
+"""What is shown of a control."""
+JUDGED: Final[Shape] = {
+    "scenario": (str,),
+    "tables": (int,),
+    "seats": (int,),
+    "rate_target": (int, float),
+    "seconds": (int, float),
+    "latency_ms": {"trade": _PERCENTILES},
+    "run": {"began": (str,)},
+}
+"""What a comparison reads; other latencies only where they are there."""
+
+
+def read(path: Path, shape: Shape) -> dict[str, Any]:
+    """An earlier `--out`, of which at least `shape` is needed. Raises `Unusable`."""
     try:
         result = json.loads(path.read_text())
     except OSError as error:
         raise Unusable(f"{path} cannot be read: {error.strerror}", "name a file of --out") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Unusable(f"{path} is not JSON", "name a file of --out") from None
     if not isinstance(result, dict) or result.get("schema") != SCHEMA:
         raise Unusable(f"{path} is no result of this version (schema {SCHEMA})", "run it again")
+    lacking = _lacking(result, shape)
+    if lacking is None and shape is JUDGED:
+        latencies = {name: _PERCENTILES for name in LATENCIES if name in result["latency_ms"]}
+        lacking = _lacking(result["latency_ms"], latencies, "latency_ms.")
+    if lacking is not None:
+        raise Unusable(f"{path} is no whole result: {lacking} is not there, or is something else",
+                       "name a file of --out")  # fmt: skip
     return result
+
+
+def _lacking(found: dict[str, Any], shape: Shape, inside: str = "") -> str | None:
+    """The first key that is not there, or not of its type."""
+    for name, wanted in shape.items():
+        value = found.get(name)
+        if isinstance(wanted, tuple):
+            if not isinstance(value, wanted):
+                return inside + name
+        elif not isinstance(value, dict):
+            return inside + name
+        elif (deeper := _lacking(value, wanted, f"{inside}{name}.")) is not None:
+            return deeper
+    return None
 
 
 def comparable(then: dict[str, Any], options: Options) -> None:

@@ -10,7 +10,7 @@ LOOP_LAG_P99_MAX_MS: Final = 5.0
 """A loop that runs so late now and then adds it to what it measures."""
 
 
-def valid(sent: int, late_share: float, loop_lag_p99_ms: float) -> bool:
+def valid(sent: float, late_share: float, loop_lag_p99_ms: float) -> bool:
     """Whether a run that sent so many actions while it was measured says anything."""
     kept_up = late_share <= LATE_SHARE_MAX and loop_lag_p99_ms <= LOOP_LAG_P99_MAX_MS
     return sent > 0 and kept_up

@@ -1,6 +1,7 @@
 """Wrong options are told before anything is started, with what to give instead."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,6 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         (("--local", "--max-regress", "much"), "is no share"),
         (("--local", "--duration", "0"), "nothing would be measured"),
         (("--local", "--rate", "inf"), "must be finite numbers"),
-        (("--local", "--rate", "nan"), "must be finite numbers"),
         (("--local", "--stages", f"5s:{'9' * 400}"), "must be finite numbers"),
         (("--local", "--think-time", "0s"), "--think-time 0s is no time to think"),
         (("--local", "--compare", "/nowhere.json"), "cannot be read"),
@@ -108,4 +108,44 @@ def test_what_is_no_result_is_not_compared(tmp_path: Path) -> None:
     path = tmp_path / "old.json"
     path.write_text(json.dumps({"schema": 99}))
     with pytest.raises(Unusable, match="no result of this version"):
-        compare.read(path)
+        compare.read(path, compare.JUDGED)
+
+
+TRADE = {"trade": {"p50": 1, "p99": 2, "count": 3}}
+KIND = {"scenario": "steady", "tables": 1, "seats": 4, "rate_target": 1, "seconds": 1}
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("[" * 100_000, "is not JSON"),
+        ("[]", "no result of this version"),
+        ('{"schema": 1}', "is no whole result: "),
+        (json.dumps({"schema": 1, "latency_ms": []}), "is no whole result: "),
+        (json.dumps({"schema": 1, "rate_done": 1, **KIND, "latency_ms": TRADE}), ": (run|gen)"),
+        (
+            json.dumps(
+                {"schema": 1, **KIND, "latency_ms": TRADE | {"bell": 3}, "run": {"began": ""}}
+            ),
+            ": (latency_ms.bell|rate_done) is",
+        ),
+    ],
+)
+@pytest.mark.parametrize("option", ["--compare", "--control"])
+def test_a_file_of_the_wrong_shape_is_told_before_the_run(
+    here: Here, tmp_path: Path, option: str, written: str, said: str
+) -> None:
+    path = tmp_path / "old.json"
+    path.write_text(written)
+    outcome = here("load", "--target", "127.0.0.1:1", "--no-ceiling", option, str(path))
+    assert outcome.code == 2
+    assert re.search(said, outcome.err), outcome.err
+
+
+@pytest.mark.parametrize("option", ["--out", "--html", "--hdr"])
+def test_where_nothing_can_be_written_is_told_before_the_run(
+    here: Here, tmp_path: Path, option: str
+) -> None:
+    for path, said in ((tmp_path, "it is a directory"), (tmp_path / "no" / "a", "is not there")):
+        outcome = here("load", "--target", "127.0.0.1:1", "--no-ceiling", option, str(path))
+        assert (outcome.code, said in outcome.err) == (2, True), outcome.err

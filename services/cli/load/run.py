@@ -25,8 +25,8 @@ def load(asked: Asked) -> int:
     own: LocalExchange | None = None
     try:
         options = settle(asked)
-        beside = compare.read(asked.control) if asked.control is not None else None
-        then = compare.read(options.compare) if options.compare is not None else None
+        beside = compare.read(asked.control, compare.SHOWN) if asked.control else None
+        then = compare.read(options.compare, compare.JUDGED) if options.compare else None
         if then is not None:
             compare.comparable(then, options)
         if asked.null:
@@ -49,20 +49,21 @@ def load(asked: Asked) -> int:
     finally:
         if own is not None:
             own.end()
+    _write_out(result, options)  # before anything else can fail
     if then is not None:
         result["run"]["compared"] = compare.compared(then, result, options.max_regress)
-    _write(result, options)
+        _write_out(result, options)
+    if options.html is not None:
+        report.write(result, options.html)
     text.show(console, result)
     if asked.as_json:
         print(json.dumps(result))
     return run.exit_code(result)
 
 
-def _write(result: dict[str, Any], options: Options) -> None:
+def _write_out(result: dict[str, Any], options: Options) -> None:
     if options.out is not None:
         options.out.write_text(json.dumps(result, indent=1) + "\n")
-    if options.html is not None:
-        report.write(result, options.html)
 
 
 def _command() -> str:
