@@ -313,6 +313,8 @@ class LoadSeat:
             table.caused(record, sent.intended_at, sent.sent_at)
             if sent.kind is not None:
                 self._shared.answered(self)
+        if self.protocol.has_outgoing:
+            self._flush()
 
     def _view_of(self, snapshot: table_pb2.Snapshot) -> OwnView:
         self._snapshot = snapshot

@@ -17,7 +17,7 @@ from typing import Final
 from pit.v1 import play_pb2
 
 from engine.value import value
-from services.client.happenings import Effective, Happening, Over, RetryAfter
+from services.client.happenings import Effective, Happening, Over
 from services.client.protocol import Pending, SeatProtocol
 
 OLD_ATTACHMENT: Final = frozenset({"SUPERSEDED", "GENERATION_ENDED", "INVALID_ATTACHMENT"})
@@ -83,7 +83,7 @@ class WatchProtocol(SeatProtocol):
         number = pending.command.number
         traded = response.traded if response.HasField("traded") else None
         if self.view is not None and self.view.seq >= response.seq:
-            yield self._settle(number, Effective(response.seq, traded))
+            yield self._told(number, Effective(response.seq, traded))
         else:
             pending.answered = True
 
@@ -93,8 +93,7 @@ class WatchProtocol(SeatProtocol):
             return
         if rejected.reason in OLD_ATTACHMENT:
             acting.pending.refused = rejected
-            self._held = True
-            yield RetryAfter(self._backoff.delay_s())
+            yield self._wait()
         else:
             yield from self._on_rejected(rejected)
 

@@ -15,7 +15,9 @@ commands without an outcome, in the order of their numbers:
 
 Numbers must arrive without a gap. So when the exchange refuses number n without using it up, it
 also refuses every later number that was on its way; once all those refusals are in, the client
-goes back to n and sends on from there.
+goes back to n and sends on from there. But a refusal may be of a command that is in the log all
+the same, where only the store's word about it was lost. Then n and those after it have outcomes
+instead, and sending goes on when nothing is refused any more.
 """
 
 from collections import deque
@@ -107,6 +109,8 @@ class SeatProtocol:
         self._outgoing: list[bytes] = []
         self._held = False
         """A command has been refused without using its number up: nothing new is sent."""
+        self._going_back = False
+        """While held: all refusals are in, and a `retry` or a new stream is on its way."""
         self._backoff = Backoff()
 
     # ------------------------------------------------------------------ out
@@ -176,7 +180,7 @@ class SeatProtocol:
 
     def retry(self) -> None:
         """Send again what was refused without using its number up, and what was held back."""
-        self._held = False
+        self._held = self._going_back = False
         if self.attached:
             for pending in self._pending.values():
                 if pending.refused is not None or pending.tries == 0:
@@ -203,7 +207,11 @@ class SeatProtocol:
         """For programs that play thousands of seats and take events themselves, which keeps `epoch`
         and the view's `seq` to them: event `seq` is the effect of the command of this number. That
         command, if it is without an outcome."""
-        return self._pop_effective(number, seq) if number in self._pending else None
+        if number not in self._pending:
+            return None
+        pending = self._pop_effective(number, seq)
+        self._let_go()
+        return pending
 
     def _event(self, item: play_pb2.Item, epoch: bytes) -> Iterator[Happening]:
         view = self.view
@@ -226,7 +234,7 @@ class SeatProtocol:
             traded = None
             if event.HasField("traded") or event.HasField("offer_opened"):  # else: one came back
                 traded = event.HasField("traded")
-            yield self._settle(number, Effective(event.seq, traded))
+            yield self._told(number, Effective(event.seq, traded))
 
     def _other(self, item: play_pb2.Item, epoch: bytes) -> Iterator[Happening]:
         kind = item.WhichOneof("kind")
@@ -241,7 +249,7 @@ class SeatProtocol:
             yield from self._on_rejected(item.rejected)
         elif kind == "effective":
             if item.effective.number in self._pending:
-                yield self._settle(item.effective.number, Effective(item.effective.seq, None))
+                yield self._told(item.effective.number, Effective(item.effective.seq, None))
         elif kind == "accepted":
             yield InLog(item.accepted.number)
         elif kind == "draining":
@@ -292,7 +300,7 @@ class SeatProtocol:
         self._pending = {pending.command.number: pending for pending in kept}
         self._renumber(left)
         self._backoff.succeeded()
-        self._held = False
+        self._held = self._going_back = False
         for pending in left:
             self._send(pending)
 
@@ -309,25 +317,41 @@ class SeatProtocol:
 
     def _on_rejected(self, rejected: play_pb2.Rejected) -> Iterator[Happening]:
         pending = self._pending.get(rejected.number)
-        if pending is None:
+        if pending is None or pending.answered:
             return
         if rejected.consumed:
-            yield self._settle(rejected.number, _rejection(rejected))
+            yield self._told(rejected.number, _rejection(rejected))
             return
         self._held = True
         pending.refused = rejected
+        sent = self._from_first_refused()
+        if all(one.refused is not None for one in sent):
+            yield from self._go_back_to(sent[0])
+
+    def _from_first_refused(self) -> list[Pending]:
+        """The first command that is refused, and all others sent after it."""
         sent = [one for one in self._pending.values() if one.tries and not one.answered]
-        first = next(index for index, one in enumerate(sent) if one.refused is not None)
-        if all(one.refused is not None for one in sent[first:]):
-            yield from self._go_back_to(sent[first])
+        while sent and sent[0].refused is None:
+            del sent[0]
+        return sent
+
+    def _let_go(self) -> None:
+        """After an outcome: what was refused before it may have got in all the same, and then no
+        further refusal comes that would end the holding back. What is refused still has been so
+        for an earlier number, which is used up now."""
+        if not self._held or self._going_back:
+            return
+        if all(one.refused is not None for one in self._from_first_refused()):
+            self.retry()
 
     def _go_back_to(self, first: Pending) -> Iterator[Happening]:
         """All refusals are in: wait and repeat, resume, or do without the refused command."""
         refused = first.refused
         assert refused is not None
         if refused.retry_after_ms or refused.code in RETRIED_CODES:
-            yield RetryAfter(self._backoff.delay_s(refused.retry_after_ms / 1000))
+            yield self._wait(refused.retry_after_ms / 1000)
         elif refused.reason == "NUMBER_OUT_OF_RANGE":
+            self._going_back = True
             yield OutOfStep()
         else:
             number = first.command.number
@@ -339,11 +363,22 @@ class SeatProtocol:
             self._renumber(later)
             self.retry()
 
+    def _wait(self, at_least_s: float = 0.0) -> RetryAfter:
+        """Nothing is sent until the user calls `retry`."""
+        self._held = self._going_back = True
+        return RetryAfter(self._backoff.delay_s(at_least_s))
+
     def _renumber(self, commands: list[Pending]) -> None:
         for pending in commands:
             pending.command.number = self._next_number
             self._pending[self._next_number] = pending
             self._next_number += 1
+
+    def _told(self, number: int, outcome: Outcome) -> Settled:
+        """The exchange has told an outcome, which may be of a refused command."""
+        settled = self._settle(number, outcome)
+        self._let_go()
+        return settled
 
     def _settle(self, number: int, outcome: Outcome) -> Settled:
         if isinstance(outcome, Effective):

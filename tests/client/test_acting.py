@@ -186,3 +186,14 @@ def test_a_table_that_ends_alone_says_so() -> None:
     ended = play_pb2.Ended(code=code_pb2.FAILED_PRECONDITION, reason="TABLE_CLOSED")
     over = Over(code_pb2.FAILED_PRECONDITION, "TABLE_CLOSED")
     assert take(playing(), play_pb2.Item(ended=ended)) == [over]
+
+
+def test_a_call_that_failed_and_was_in_the_log_all_the_same() -> None:
+    protocol = playing(commands=2)
+    code = code_pb2.UNAVAILABLE
+    told = failed(protocol, due(protocol), "TABLE_UNAVAILABLE", code=code)
+    assert [type(one) for one in told] == [RetryAfter]
+    told = take(protocol, event(opened(seat=0, size=2), seq=11, number=1))
+    assert outcomes(told) == [(1, Effective(11, False))]
+    protocol.retry()
+    assert due(protocol).request.command.number == 2

@@ -1,6 +1,6 @@
 """One seat's protocol, message by message, without any I/O."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from google.rpc import code_pb2
@@ -58,6 +58,24 @@ def resumed_at(protocol: SeatProtocol) -> play_pb2.Resume:
 
 def outcomes(happenings: Sequence[Happening]) -> list[tuple[int, object]]:
     return [(one.command.number, one.outcome) for one in happenings if isinstance(one, Settled)]
+
+
+def rejected(
+    number: int,
+    reason: str,
+    code: int = code_pb2.FAILED_PRECONDITION,
+    consumed: bool = False,
+    retry_after_ms: int = 0,
+) -> play_pb2.Item:
+    return play_pb2.Item(
+        rejected=play_pb2.Rejected(
+            number=number,
+            code=code,
+            reason=reason,
+            consumed=consumed,
+            retry_after_ms=retry_after_ms,
+        )
+    )
 
 
 # ---------------------------------------------------------------------- attaching
@@ -265,6 +283,127 @@ def test_a_number_the_exchange_did_not_expect_ends_the_stream() -> None:
     assert take(protocol, refusal) == [OutOfStep()]
 
 
+# ---------------------------------------------------------------------- refused, and in the log
+
+
+def unavailable(number: int) -> play_pb2.Item:
+    """As the gateway refuses where the store's word about an append was lost."""
+    return rejected(number, "TABLE_UNAVAILABLE", code_pb2.UNAVAILABLE)
+
+
+def out_of_range(number: int) -> play_pb2.Item:
+    return rejected(number, "NUMBER_OUT_OF_RANGE", code_pb2.OUT_OF_RANGE)
+
+
+def used_up(number: int) -> play_pb2.Item:
+    return rejected(number, "STALE_ROUND", consumed=True)
+
+
+def took_effect(number: int) -> play_pb2.Item:
+    return event(opened(seat=0, size=2), seq=10 + number, number=number)
+
+
+def by_answer(number: int) -> play_pb2.Item:
+    return play_pb2.Item(effective=play_pb2.Effective(number=number, seq=3))
+
+
+def again(protocol: SeatProtocol) -> None:
+    protocol.retry()
+
+
+Step = play_pb2.Item | Callable[[SeatProtocol], None]
+BOTH = [took_effect(1), took_effect(2)]
+ORDERS: dict[str, tuple[list[Step], list[int]]] = {
+    # What happens to commands 1 to 3, and which numbers are sent afterwards, command 4 among them.
+    "all in the log": ([unavailable(1), *BOTH, took_effect(3)], [4]),
+    "told by answers": ([unavailable(1), by_answer(1), by_answer(2), by_answer(3)], [4]),
+    "refused for good": ([unavailable(1), used_up(1), used_up(2), used_up(3)], [4]),
+    "the refused one only": ([unavailable(1), took_effect(1)], [4]),
+    "refused between": ([took_effect(1), unavailable(2), took_effect(2), took_effect(3)], [4]),
+    "the next refused later": ([unavailable(1), took_effect(1), unavailable(2)], []),
+    "two refused, in the log": ([unavailable(1), unavailable(2), *BOTH, took_effect(3)], [4]),
+    "the last refused, not in": ([unavailable(1), unavailable(3), *BOTH], [3, 4]),
+    "the last out of range": ([unavailable(1), out_of_range(3), *BOTH], [3, 4]),
+    "one still to come": ([unavailable(1), unavailable(2), took_effect(1)], []),
+    "all refused, one in": (
+        [unavailable(1), out_of_range(2), out_of_range(3), took_effect(1)],
+        [],  # the timer sends them, as long after as the exchange has asked for
+    ),
+    "one in before the timer": (
+        [unavailable(1), out_of_range(2), out_of_range(3), took_effect(1), again],
+        [2, 3, 4],
+    ),
+    "all in before the timer": (
+        [unavailable(1), unavailable(2), unavailable(3), *BOTH, took_effect(3), again],
+        [4],
+    ),
+    "all in after the timer": (
+        [unavailable(1), unavailable(2), unavailable(3), again, *BOTH, took_effect(3)],
+        [1, 2, 3, 4],
+    ),
+    "refused again": (
+        [unavailable(1), unavailable(2), unavailable(3), again, unavailable(1), *BOTH],
+        [1, 2, 3, 4],
+    ),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_refused_command_that_was_in_the_log_holds_nothing_back(order: str) -> None:
+    steps, expected = ORDERS[order]
+    protocol = playing()
+    submit(protocol, 3)
+    sent(protocol)
+    for step in steps:
+        if isinstance(step, play_pb2.Item):
+            take(protocol, step)
+        else:
+            step(protocol)
+    submit(protocol)
+    assert numbers(protocol) == expected
+
+
+@pytest.mark.parametrize("order", [name for name, (_, expected) in ORDERS.items() if not expected])
+def test_what_is_held_back_is_sent_by_the_last_refusal_or_the_timer(order: str) -> None:
+    protocol = playing()
+    submit(protocol, 3)
+    sent(protocol)
+    told = [one for step in ORDERS[order][0] for one in take(protocol, step)]  # type: ignore[arg-type]
+    submit(protocol)
+    if not any(isinstance(one, RetryAfter) for one in told):
+        told = take(protocol, out_of_range(3))
+        assert [type(one) for one in told] == [RetryAfter]
+    protocol.retry()
+    assert numbers(protocol) == [2, 3, 4]
+
+
+@pytest.mark.parametrize("resets", [False, True])
+def test_a_new_stream_lets_go_of_what_was_held(resets: bool) -> None:
+    """And its first unclear append holds nothing back for ever either."""
+    protocol = playing()
+    submit(protocol, 2)
+    take(protocol, unavailable(1), unavailable(2))
+    protocol.attach()
+    if resets:
+        take(protocol, reset(play_pb2.RESET_REASON_GAP, generation=3, last_number=0))
+    else:
+        take(protocol, attached(None, generation=3, next_number=1))
+    assert numbers(protocol) == [1, 2]
+    take(protocol, unavailable(1), by_answer(1), by_answer(2))
+    submit(protocol)
+    assert numbers(protocol) == [3]
+
+
+def test_a_user_that_takes_events_itself_is_let_go_as_well() -> None:
+    protocol = playing()
+    submit(protocol, 2)
+    take(protocol, unavailable(1))
+    submit(protocol)
+    assert numbers(protocol) == [1, 2]
+    assert protocol.take_effect(1, 11) is not None
+    assert numbers(protocol) == [3]
+
+
 # ---------------------------------------------------------------------- resets
 
 
@@ -346,24 +485,6 @@ def test_seats_that_share_their_items_parse_each_event_once() -> None:
         assert isinstance(happened, Happened)
         seen.append(happened.event)
     assert seen[0] is seen[1]
-
-
-def rejected(
-    number: int,
-    reason: str,
-    code: int = code_pb2.FAILED_PRECONDITION,
-    consumed: bool = False,
-    retry_after_ms: int = 0,
-) -> play_pb2.Item:
-    return play_pb2.Item(
-        rejected=play_pb2.Rejected(
-            number=number,
-            code=code,
-            reason=reason,
-            consumed=consumed,
-            retry_after_ms=retry_after_ms,
-        )
-    )
 
 
 def effective(number: int, seq: int) -> play_pb2.Answer:
