@@ -42,10 +42,17 @@ def settings_failure(problem: str) -> Failure:
 @contextmanager
 def explained_store() -> Iterator[None]:
     """Turn what the log raises into failures that say what to do."""
-    from services.log.port import StoreChanged, Unavailable
+    from services.log.port import Damaged, StoreChanged, Unavailable
 
     try:
         yield
+    except Damaged as error:
+        raise Failure(
+            Exit.CHECK_FAILED,
+            "what the store holds is damaged",
+            f"a checksum does not hold: {error}",
+            "keep it as it is, examine the machine, and see PitTableStopped in deploy/RUNBOOK.md",
+        ) from None
     except StoreChanged as error:
         raise Failure(
             Exit.UNREACHABLE,

@@ -216,9 +216,13 @@ class Hub:
     async def begin(self) -> None:
         """Find the ends of all shards' outputs: what happened before is not ours to pass on."""
         for shard in self._outflows:
-            await self._start_at_newest(shard)
+            try:
+                await self._start_at_newest(shard)
+            except Damaged as error:
+                self._stop_shard(shard, error)
 
     async def _start_at_newest(self, shard: Outflow) -> None:
+        """Raises `Damaged`, and other `LogError`s."""
         self._appender.inflows[shard.number].unread.clear()  # lost, or read for all we know
         shard.last = await self._log.newest(shard.number)
         shard.held = NOTHING
@@ -277,11 +281,12 @@ class Hub:
                 try:
                     read |= await self._log.read({number: held_id}, 0)
                 except Damaged as error:
-                    log.error("shard_damaged", shard=number, what=str(error))
-                    self._stop_shard(self._outflows[number])
+                    self._stop_shard(self._outflows[number], error)
             return read
 
-    def _stop_shard(self, shard: Outflow) -> None:
+    def _stop_shard(self, shard: Outflow, error: Damaged) -> None:
+        """Leave this shard alone, and say so: the others go on."""
+        log.error("shard_damaged", shard=shard.number, what=str(error))
         shard.damaged = True
         self._appender.inflows[shard.number].damaged = True
         for table, feed in tuple(self._feeds.items()):
@@ -291,8 +296,15 @@ class Hub:
     async def _check_history(self) -> None:
         """A demoted or restarted store may have lost the entries we hold, without a word."""
         for shard in self._outflows:
-            if shard.last is not None and not await self._log.still_there(shard.number, shard.last):
-                await self._history_lost(shard)
+            if shard.last is None or shard.damaged:
+                continue
+            try:
+                there = await self._log.still_there(shard.number, shard.last)
+            except Damaged as error:
+                self._stop_shard(shard, error)
+            else:
+                if not there:
+                    await self._history_lost(shard)
 
     async def _follow(self, shard: Outflow, entries: list[OutEntry]) -> None:
         for entry in entries:
@@ -343,7 +355,11 @@ class Hub:
         self._observer.history_reset()
         log.warning("history_reset", shard=shard.number)
         self.ring.forget_shard(shard.number)
-        await self._start_at_newest(shard)
+        try:
+            await self._start_at_newest(shard)
+        except Damaged as error:
+            self._stop_shard(shard, error)
+            return
         for table, feed in tuple(self._feeds.items()):
             if shard_of(table) == shard.number:
                 feed.history_lost()

@@ -16,6 +16,8 @@ from services.archive.keys import public_key
 from services.archive.source import from_archive
 from services.cli.demo.plan import STORE_PORT
 from services.cli.failures import Exit
+from services.log import keys
+from services.log.connection import SyncConnection
 from support.pit import Here, Outcome, free_port_base, pit, start
 
 KEYS = [
@@ -192,6 +194,25 @@ def test_tables_are_listed_and_shown(here: Here, settings: dict[str, str], finis
     shown = here("table", "show", finished, "--json", settings=settings)
     assert shown.json()["phase"] in ("ended", "closed")
     assert max(shown.json()["scores"]) >= 200
+
+
+@pytest.mark.all
+def test_a_damaged_shard_ends_the_demo_with_the_reason(tmp_path: Path) -> None:
+    options = arguments(tmp_path, tables=2, kill_every_s=0)
+    process = start(*options)
+    try:
+        bots = tmp_path / "logs" / "bots.log"
+        wait_for(bots.exists, process)
+        server = SyncConnection(f"redis://127.0.0.1:{int(options[-1]) + STORE_PORT}/0")
+        server.call("XADD", keys.out_stream(3), "*", "n", "no entry of ours")
+        server.close()
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == Exit.CHECK_FAILED
+    assert "out entry" in err
+    assert "of shard 03" in err
+    assert "Traceback" not in err
 
 
 def test_a_busy_port_is_an_error_with_the_fix(here: Here, tmp_path: Path) -> None:

@@ -29,7 +29,8 @@ def run(plan: Plan) -> int:
     exchange = Exchange(plan)
     try:
         exchange.start()
-        return asyncio.run(_play(plan, exchange))
+        with explained_store():
+            return asyncio.run(_play(plan, exchange))
     finally:
         exchange.end()
         if plan.temporary:
