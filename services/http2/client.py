@@ -18,7 +18,7 @@ from services.http2.limits import CLIENT, Limits
 from services.http2.messages import ACCEPTED, IDENTITY, PACKINGS
 from services.http2.metadata import Headers, Metadata, decoded, encoded, timeout_text
 from services.http2.status import Code, Status, status_of_trailers
-from services.http2.stream import Stream
+from services.http2.stream import NOBODY, Stream
 
 GOODBYE_S: Final = 1.0
 """How long a server has to agree that the connection is at its end, which not all do."""
@@ -88,6 +88,7 @@ class Call:
     def cancel(self) -> None:
         """We do not want to hear more."""
         self._ended = True
+        self._stream.events = NOBODY
         self._stream.reset(frames.CANCEL)
 
     # -------------------------------------------------------------- the stream's
@@ -121,6 +122,7 @@ class Call:
             return
         self._ended = True
         stream = self._stream
+        stream.events = NOBODY
         if not (stream.local_ended and stream.peer_ended):
             stream.reset(frames.NO_ERROR if stream.peer_ended else frames.CANCEL)
         self._events.ended(status)

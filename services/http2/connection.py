@@ -66,6 +66,7 @@ class Connection(asyncio.Protocol):
         self._budget = Budget(limits, now_s)
         self.control = Control(self, self._budget, client=client)
         self.life = Life(self, now_s)
+        self._closing: asyncio.TimerHandle | None = None
 
     # -------------------------------------------------------------- the transport
 
@@ -82,6 +83,16 @@ class Connection(asyncio.Protocol):
         self._transport = None
         self._out.clear()
         self._lose_streams("connection lost")
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """What holds the connection would wait with it for the collector, whose oldest generation
+        practically never runs."""
+        if self._closing is not None:
+            self._closing.cancel()
+        self.control.let_go()
+        self.life.let_go()
+        self.engine.let_go()
 
     def _lose_streams(self, why: str) -> None:
         self.blocked.clear()
@@ -338,7 +349,12 @@ class Connection(asyncio.Protocol):
         self.closed = True
         self._lose_streams(why or "connection closed")
         self._transport.close()
-        self.loop.call_later(CLOSE_S, self.abort)
+        self._closing = self.loop.call_later(CLOSE_S, self.abort)
+
+    def shut_if_done(self) -> None:
+        """Close unless there are calls."""
+        if not self.streams:
+            self.shut()
 
     def cut(self) -> None:
         """End all calls, and close."""

@@ -39,6 +39,8 @@ KNOWN: Final = frozenset(
 class Control:
     """Of one connection. Raises `Violation`."""
 
+    __deletable__ = ("_connection",)
+
     def __init__(self, connection: "Connection", budget: Budget, *, client: bool) -> None:
         self.in_block = False
         """Between a HEADERS frame and the last CONTINUATION nothing else may come."""
@@ -56,6 +58,10 @@ class Control:
         """Bytes that are to come before the first frame."""
         self._block_bytes = 0
         self._block_frames = 0
+
+    def let_go(self) -> None:
+        """The connection is lost: nothing comes any more."""
+        del self._connection
 
     def preface(self, data: bytes) -> int:
         """How many bytes of `data` are no frames."""

@@ -72,6 +72,11 @@ class Engine:
         self._h2.local_settings = _Settings(client=client, initial_values=initial)
         self._h2.decoder.max_header_list_size = 2 * limits.header_bytes_max
 
+    def let_go(self) -> None:
+        """The connection is lost. The library's object holds itself, by a table of its methods."""
+        self._closed = True
+        vars(self._h2).clear()
+
     def begin(self) -> bytes:
         """The first bytes of the connection."""
         self._h2.initiate_connection()

@@ -37,6 +37,8 @@ class _State(Enum):
 class Life:
     """Of one connection."""
 
+    __deletable__ = ("_connection",)
+
     def __init__(self, connection: "Connection", now_s: float) -> None:
         self.heard = False
         """The peer has sent anything since the last tick."""
@@ -57,6 +59,10 @@ class Life:
         self._stalled_for_s = 0.0
         self._left_s = 0.0
         self._gone_by_s = 0.0
+
+    def let_go(self) -> None:
+        """The connection is lost: there is nothing left to look after."""
+        del self._connection
 
     @property
     def refusing(self) -> bool:
@@ -132,7 +138,7 @@ class Life:
         self._state = _State.LEFT
         connection = self._connection
         connection.write(frames.go_away(connection.control.highest, frames.NO_ERROR))
-        self._close_if_done()
+        connection.shut_if_done()
 
     def ping_answered(self, content: bytes) -> None:
         if content == _LEAVING and self._state is _State.LEAVING:
@@ -146,15 +152,11 @@ class Life:
         for stream in tuple(connection.streams.values()):
             if connection.is_ours(stream.number) and stream.number > last_stream:
                 connection.was_reset(stream, Status(Code.UNAVAILABLE, text))
-        self._close_if_done()
+        connection.shut_if_done()
 
     def without_streams(self) -> None:
         """The last call has ended."""
         self._idle_since_s = self.now_s
         if self.refusing or self.peer_left:
             connection = self._connection
-            connection.loop.call_soon(self._close_if_done)
-
-    def _close_if_done(self) -> None:
-        if not self._connection.streams:
-            self._connection.shut()
+            connection.loop.call_soon(connection.shut_if_done)

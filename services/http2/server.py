@@ -16,7 +16,7 @@ from services.http2.limits import SERVER, Limits
 from services.http2.messages import ACCEPTED, IDENTITY, PACKINGS
 from services.http2.metadata import BadTimeout, Headers, timeout_s
 from services.http2.status import Code, Status, trailers_of
-from services.http2.stream import Stream, StreamEvents
+from services.http2.stream import NOBODY, Stream, StreamEvents, Unheard
 
 BACKLOG: Final = 4_096
 """Connections that wait to be accepted: everybody comes back at once after a failure."""
@@ -76,39 +76,14 @@ def _unindexed(fields: Headers) -> list[tuple[bytes, bytes]]:
     return [field if field[0] in _CONSTANT else NeverIndexedHeaderTuple(*field) for field in fields]
 
 
-class ServerEvents:
+class ServerEvents(Unheard):
     """What a server is told of a call, and does not care for until it says so."""
 
     __slots__ = ()
 
-    def message(self, data: bytes) -> None:
-        """One whole message."""
-
-    def half_closed(self) -> None:
-        """The client has said everything."""
-
-    def headers(self, headers: Headers) -> None:
-        """Only clients are told of headers: a request's are known from the beginning."""
-
     def trailers(self, headers: Headers) -> None:
         """No client of gRPC sends any; they are an end like another."""
         self.half_closed()
-
-    def writable(self) -> None:
-        """The stream is ready again."""
-
-    def broken(self, status: Status) -> None:
-        """The client's messages cannot be read."""
-
-    def closed(self, status: Status) -> None:
-        """The client has gone."""
-
-    def going_away(self, *, now: bool) -> None:
-        """The connection will be closed."""
-
-
-NOBODY: Final = ServerEvents()
-"""For a call that has been ended."""
 
 
 Accept = Callable[[ServerCall, Request], StreamEvents]

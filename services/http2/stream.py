@@ -1,6 +1,6 @@
 """One call's stream: its windows, and what waits for them."""
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from services.http2 import frames
 from services.http2.frames import MESSAGE_BYTES_MAX, PREFIX_BYTES, Violation, message_head
@@ -38,6 +38,40 @@ class StreamEvents(Protocol):
 
     def going_away(self, *, now: bool) -> None:
         """The connection will be closed: soon, or now, so that this is the time for last words."""
+
+
+class Unheard:
+    """Is told everything, and does nothing."""
+
+    __slots__ = ()
+
+    def message(self, data: bytes) -> None:
+        """One whole message."""
+
+    def half_closed(self) -> None:
+        """The peer has said everything."""
+
+    def headers(self, headers: Headers) -> None:
+        """A server is told of none: a request's are known from the beginning."""
+
+    def trailers(self, headers: Headers) -> None:
+        """The peer has said everything."""
+
+    def writable(self) -> None:
+        """The stream is ready again."""
+
+    def broken(self, status: Status) -> None:
+        """The peer's messages cannot be read."""
+
+    def closed(self, status: Status) -> None:
+        """The peer has gone."""
+
+    def going_away(self, *, now: bool) -> None:
+        """The connection will be closed."""
+
+
+NOBODY: Final = Unheard()
+"""For a call that has ended. Its stream and who was told of it hold each other till then."""
 
 
 class Stream:
@@ -117,7 +151,8 @@ class Stream:
         self.local_ended = self.peer_ended = True
         self.ready = False
         self._pending.clear()
-        self.events.closed(status)
+        events, self.events = self.events, NOBODY
+        events.closed(status)
 
     @property
     def stuck(self) -> bool:

@@ -1,4 +1,4 @@
-"""What an ended stream leaves behind in the process: nothing."""
+"""What an ended stream, or a closed connection, leaves behind in the process: nothing."""
 
 import asyncio
 import gc
@@ -8,13 +8,25 @@ from typing import Any
 
 import grpc
 import pytest
+from h2.connection import H2Connection
 from pit.v1 import play_pb2
 
 from services.gateway.doors.opening import Kind
 from services.gateway.session.core import Session
 from services.gateway.session.roles import Role
-from support.doors import both_doors, opened
+from services.http2 import frames
+from services.http2.client import ClientConnection, connect
+from services.http2.control import Control
+from services.http2.engine import Engine
+from services.http2.life import Life
+from services.http2.server import ServerConnection
+from services.http2.stream import Stream
+from support.doors import both_doors, listening, metadata, opened
+from support.echo import Told
 from support.front import Front
+
+KEPT = (ServerConnection, ClientConnection, Control, Life, Engine, H2Connection, Stream)
+"""What a connection is made of."""
 
 
 def attach_to(front: Front, table: str, seat: Any) -> bytes:
@@ -103,3 +115,45 @@ async def watched_and_left(
     )
     await read(front, call)
     call.cancel()
+
+
+def kept() -> list[str]:
+    return sorted(type(each).__name__ for each in gc.get_objects() if issubclass(type(each), KEPT))
+
+
+async def asked_and_left(front: Front, port: int) -> None:
+    """A connection with a call that is answered, one that is open and one that is refused."""
+    connection = await connect("127.0.0.1", port)
+    bearer = metadata(front)
+    assert await connection.unary("/pit.v1.LobbyService/ListRules", b"", bearer)
+    played, refused = Told(), Told()
+    ping = play_pb2.PlayRequest(ping=play_pb2.StreamPing(client_us=1)).SerializeToString()
+    connection.start("/pit.v1.PlayService/Play", bearer, played).send(ping)
+    await played.until(lambda told: told.messages)
+    connection.start("/pit.v1.PlayService/Play", (), refused)
+    await refused.end()
+    await connection.close()
+
+
+async def broke_the_rules(port: int) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(frames.PREFACE + frames.frame(frames.SETTINGS, 0, 0))
+    writer.write(frames.frame(frames.PING, 0, 1, bytes(8)))
+    async with asyncio.timeout(20):
+        assert await reader.read()
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_a_closed_connection_is_forgotten_without_the_collector() -> None:
+    async with Front() as front, listening(front, "h2") as (_, port):
+        gc.collect()
+        before = kept()
+        gc.disable()
+        try:
+            for _ in range(3):
+                await asked_and_left(front, port)
+                await broke_the_rules(port)
+            await soon(front, lambda: kept() == before)
+        finally:
+            gc.enable()

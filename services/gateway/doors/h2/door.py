@@ -15,9 +15,9 @@ from services.gateway.gateway import Gateway
 from services.gateway.methods import Method, Open, Play, Stream, Unary, Watch
 from services.gateway.session.roles import Caller
 from services.http2.limits import SERVER, Limits
-from services.http2.server import NOBODY, Request, Server, ServerCall
+from services.http2.server import Request, Server, ServerCall
 from services.http2.status import Code, Status
-from services.http2.stream import StreamEvents
+from services.http2.stream import NOBODY, StreamEvents
 
 _UNKNOWN: Final = Status(Code.UNIMPLEMENTED, "Method not found!")
 

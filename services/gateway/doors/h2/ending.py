@@ -7,8 +7,9 @@ from typing import Final
 from services.gateway.doors.ends import CANCELLED, DETAILS, End, end_of
 from services.gateway.doors.entry import LAST_WORDS_S
 from services.gateway.doors.observed import Observed
-from services.http2.server import NOBODY, ServerCall
+from services.http2.server import ServerCall
 from services.http2.status import OK, Code, Status, reset_of_code
+from services.http2.stream import NOBODY
 
 _TOO_LATE: Final = End(Code.DEADLINE_EXCEEDED, "deadline exceeded")
 _LEFT: Final = End(Code.UNAVAILABLE, "this gateway is going away; ask elsewhere")
