@@ -155,6 +155,16 @@ class Stream:
         events.closed(status)
 
     @property
+    def waiting(self) -> int:
+        """Bytes that wait for the peer."""
+        return len(self._pending)
+
+    @property
+    def held_up(self) -> bool:
+        """Whether the socket takes nothing at the moment, so that no stream can move."""
+        return self._connection.paused
+
+    @property
     def stuck(self) -> bool:
         """Whether something waits for the peer."""
         return bool(self._pending)

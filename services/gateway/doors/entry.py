@@ -20,7 +20,10 @@ BODY_TIMEOUT_S: Final = 5.0
 DEADLINE_MIN_S: Final = 0.005
 """Less than the way through the log takes."""
 LAST_WORDS_S: Final = 1.0
-"""How long the end of a stream waits for a message that is on its way."""
+"""How long the end of a stream waits for a message that is on its way, of which nothing is read."""
+LAST_WORDS_MAX_S: Final = 60.0
+"""The same for one that is read: a large answer over a slow line takes its time, but who takes a
+byte a second holds memory."""
 CLIENT_MIN: Final = (0, 1, 0)
 AUTHORIZATION_CHARACTERS_MAX: Final = 4_096
 _CLIENT: Final = re.compile(r"[A-Za-z0-9._-]{1,40}/(\d{1,4})\.(\d{1,4})\.(\d{1,4})")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from services.gateway.doors.ends import CANCELLED, DETAILS, End, end_of
-from services.gateway.doors.entry import LAST_WORDS_S
+from services.gateway.doors.entry import LAST_WORDS_MAX_S, LAST_WORDS_S
 from services.gateway.doors.observed import Observed
 from services.http2.server import ServerCall
 from services.http2.status import OK, Code, Status, reset_of_code
@@ -82,12 +82,22 @@ class Ending:
     def _end(self, status: Status) -> None:
         self.call.end(status)
         if self.call.stream.stuck:
-            self._loop.call_later(LAST_WORDS_S, self._cut, status.code)
+            self._wait(status.code, self._loop.time() + LAST_WORDS_MAX_S)
 
-    def _cut(self, code: int) -> None:
-        """A reader that takes nothing gets no last words."""
-        if self.call.stream.stuck:
-            self.call.stream.reset(reset_of_code(code))
+    def _wait(self, code: int, until_s: float) -> None:
+        waiting = self.call.stream.waiting
+        self._loop.call_later(LAST_WORDS_S, self._cut, code, waiting, until_s)
+
+    def _cut(self, code: int, before: int, until_s: float) -> None:
+        """A reader that takes nothing gets no last words; one that reads on is waited for."""
+        stream = self.call.stream
+        if not stream.stuck:
+            return
+        moves = stream.waiting < before or stream.held_up
+        if moves and self._loop.time() < until_s:
+            self._wait(code, until_s)
+        else:
+            stream.reset(reset_of_code(code))
 
 
 def _nothing() -> None:
