@@ -105,7 +105,7 @@ def run(
 
 def reached_at_most(options: Options, watcher: Watcher) -> dict[str, Any]:
     """What this generator does a second against a server that does nothing, each seat acting as
-    soon as it may: no run on this machine can ask for more."""
+    soon as it may: no run on this machine can ask for more. An interrupt is raised again."""
     watcher.ceiling()
     null = NullExchange()
     quick = replace(
@@ -122,6 +122,8 @@ def reached_at_most(options: Options, watcher: Watcher) -> dict[str, Any]:
         result = run(quick, "", null, _Nobody())
     finally:
         null.end()
+    if result["run"]["interrupted"]:
+        raise KeyboardInterrupt  # there is nothing to report yet
     return {
         "rate_done": result["rate_done"],
         "tables": quick.tables,
