@@ -57,6 +57,31 @@ def test_a_wrong_option_is_exit_code_2(here: Here, options: tuple[str, ...], sai
     assert "Traceback" not in outcome.err
 
 
+@pytest.mark.parametrize(
+    ("options", "said", "remedy"),
+    [
+        (("--stages", "5s:0"), "in a stage without actions", "a rate above 0"),
+        (("--switch", "idle_s=-1"), "idle_s: must be 2..3600", "change them"),
+        (("--switch", "idle_s=0"), "idle_s: must be 2..3600", "change them"),
+        (("--tables", "100", "--rate", "5"), "every 80.0 s",
+         "at least --rate 150, or fewer --tables, or --switch idle_s=241"),
+        (("--tables", "1000", "--rate", "1"), "every 4000.0 s",
+         "at least --rate 1500, or fewer --tables\n"),
+        (("--scenario", "ramp"), "every 20.0 s", "at least --rate 300, or --switch idle_s=61"),
+        (("--think-time", "8s"), "every 8.0 s",
+         "a --think-time of at most 2.6s, or --switch idle_s=25"),
+        (("--stages", "5s:90,5s:1"), "every 80.0 s", "a rate of at least 30 in each of --stages"),
+    ],
+)  # fmt: skip
+def test_seats_that_would_be_away_are_told_with_what_helps(
+    here: Here, options: tuple[str, ...], said: str, remedy: str
+) -> None:
+    outcome = here("load", "--local", *options)
+    assert outcome.code == 2
+    assert said in outcome.err
+    assert remedy in outcome.err
+
+
 def test_nobody_at_the_target_is_exit_code_3(here: Here) -> None:
     outcome = here("load", "--target", "127.0.0.1:1", "--no-ceiling")
     assert outcome.code == 3

@@ -2,11 +2,12 @@
 
 import os
 import resource
-from dataclasses import dataclass
-from math import isfinite
+from dataclasses import dataclass, replace
+from math import ceil, isfinite
 from pathlib import Path
 
-from engine.rules import PRESETS
+from engine.limits import IDLE_MAX_S
+from engine.rules import PRESETS, problems
 from loadtest import options as wanted
 from loadtest import scenarios, slo
 from loadtest.usage import Unusable
@@ -163,7 +164,7 @@ def _check_rules(asked: Asked, stages: tuple[wanted.Stage, ...], thinks_s: float
     """The switches as a message, if these tables can be played at this rate."""
     from services.play.wish import Impossible, switched
 
-    rules, tables, seats = asked.rules, asked.tables, asked.seats
+    rules, seats = asked.rules, asked.seats
     preset = PRESETS.get(rules)
     if preset is None:
         raise Unusable(f"there is no rule set {rules!r}", f"one of: {', '.join(PRESETS)}")
@@ -178,17 +179,43 @@ def _check_rules(asked: Asked, stages: tuple[wanted.Stage, ...], thinks_s: float
             f"{seats} seats are not possible with {rules}",
             f"give --seats {seats_min} to {seats_max}",
         )
-    idle_s = message.idle_s or preset.idle_s
-    slowest = min(stage.rate for stage in stages) if not thinks_s else tables * seats / thinks_s
-    due_s = tables * seats / slowest if slowest else float("inf")
-    if due_s * ACTS_BEFORE_IDLE > idle_s:
-        raise Unusable(
-            f"each seat would act every {due_s:.1f} s, and {rules} counts a seat that does "
-            f"nothing for {idle_s} s as away",
-            f"at least --rate {tables * seats * ACTS_BEFORE_IDLE / idle_s:.0f}, fewer --tables, "
-            f"or --switch idle_s={int(due_s * ACTS_BEFORE_IDLE) + 1 if slowest else 600}",
-        )
+    changed = {one.name: getattr(message, one.name) for one, _ in message.ListFields()}
+    wrong = problems(replace(preset, **changed))
+    if wrong:
+        raise Unusable(f"these switches make no rules: {'; '.join(wrong)}", "change them")
+    _check_awake(asked, stages, thinks_s, message.idle_s or preset.idle_s)
     return message.SerializeToString()
+
+
+def _check_awake(
+    asked: Asked, stages: tuple[wanted.Stage, ...], thinks_s: float, idle_s: int
+) -> None:
+    """Raises `Unusable` where seats would count as away for want of actions."""
+    seats, slowest = asked.tables * asked.seats, min(stage.rate for stage in stages)
+    if not thinks_s and not slowest:
+        raise Unusable(
+            "in a stage without actions every seat would come to count as away",
+            "give each of --stages a rate above 0",
+        )
+    due_s = thinks_s or seats / slowest
+    if due_s * ACTS_BEFORE_IDLE <= idle_s:
+        return
+    needed = seats * ACTS_BEFORE_IDLE / idle_s
+    if thinks_s:
+        remedy = f"a --think-time of at most {int(10 * idle_s / ACTS_BEFORE_IDLE) / 10:g}s"
+    elif asked.stages:
+        remedy = f"a rate of at least {ceil(needed)} in each of --stages, or fewer --tables"
+    else:
+        most = max(stage.rate for stage in stages)
+        remedy = f"at least --rate {ceil(needed * most / slowest)}"
+        remedy += ", or fewer --tables" if asked.rate else ""
+    if (longer_s := int(due_s * ACTS_BEFORE_IDLE) + 1) <= IDLE_MAX_S:
+        remedy += f", or --switch idle_s={longer_s}"
+    raise Unusable(
+        f"each seat would act every {due_s:.1f} s, and {asked.rules} counts a seat that does "
+        f"nothing for {idle_s} s as away",
+        remedy,
+    )
 
 
 def _allow_connections(streams: int, each: int) -> None:
