@@ -1,12 +1,16 @@
 """`pit load --local`, whole: a real exchange, real processes, real streams."""
 
 import json
+import os
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from services.cli.failures import Failure
+from services.cli.load.own import OwnExchange
 from support.pit import pit, start
 
 KEYS = {
@@ -78,6 +82,23 @@ def played(tmp_path: Path, scenario: str, seconds: str) -> dict[str, Any]:
     assert all(result["checks"].values()), result["run"]["failures"]
     assert result["errors"] == 0, result["run"]["errors"]
     return result
+
+
+@pytest.mark.all
+def test_the_logs_of_an_exchange_that_failed_are_kept() -> None:
+    own = OwnExchange(1)
+    try:
+        own.start()
+        [gateway] = own._running.processes()["gateway"]
+        os.kill(gateway, signal.SIGKILL)
+        os.waitid(os.P_PID, gateway, os.WEXITED | os.WNOWAIT)
+        with pytest.raises(Failure, match="gateway ended with code -9") as failed:
+            own.check()
+    finally:
+        own.end()
+    log = Path(failed.value.remedy.removeprefix("its whole log is "))
+    assert log.is_file()
+    shutil.rmtree(own._data)
 
 
 def test_an_interrupted_run_still_reports(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +28,7 @@ OPERATOR_S = 3600
 
 
 class OwnExchange:
-    """An exchange in a directory that goes away with it."""
+    """An exchange in a directory that goes away with it, unless a part of it has failed."""
 
     def __init__(self, matchers: int) -> None:
         self._matchers = matchers
@@ -36,6 +37,8 @@ class OwnExchange:
         self._asked: SyncConnection | None = None
         self._cpu_gone_s: dict[str, float] = {}
         """Used by processes that were killed."""
+        self._failed = False
+        """Its logs are to be read."""
 
     @property
     def target(self) -> str:
@@ -60,11 +63,22 @@ class OwnExchange:
 
     def start(self) -> None:
         self._exchange = Exchange(_demo_plan(self._data, self._matchers))
-        self._exchange.start()
+        with self._logs_kept():
+            self._exchange.start()
         self._asked = SyncConnection(self._exchange.url)
 
     def check(self) -> None:
-        self._running.check_children()
+        with self._logs_kept():
+            self._running.check_children()
+
+    @contextmanager
+    def _logs_kept(self) -> Iterator[None]:
+        """A failure names logs that lie in the directory."""
+        try:
+            yield
+        except Failure:
+            self._failed = True
+            raise
 
     def kill(self, role: str) -> str:
         before = self.cpu_s()[role]
@@ -103,7 +117,8 @@ class OwnExchange:
             self._asked.close()
         if self._exchange is not None:
             self._exchange.end()
-        shutil.rmtree(self._data, ignore_errors=True)
+        if not self._failed:
+            shutil.rmtree(self._data, ignore_errors=True)
 
     @property
     def _running(self) -> Exchange:
