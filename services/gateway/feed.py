@@ -229,19 +229,28 @@ class TableFeed:
         self._deck = deck_of(note.shown.rules)
         self.head_seq = note.shown.seq
         holder = self._seats.get(note.seat)
-        if holder is not None and holder.stream != note.stream:
+        same = holder is not None and holder.stream == note.stream
+        ours = note.gateway == self._gateway
+        viewer = self._attaching.pop(note.stream, None) if ours else None
+        if viewer is None and same:
+            viewer = holder
+        if ours and viewer is None:
+            self._gone_by_now(note, holder)
+            return
+        if holder is not None and not same:
             self.remove(holder)
             holder.superseded()
-        if note.gateway != self._gateway:
-            return
-        viewer = self._attaching.pop(note.stream, None)
-        if viewer is None and holder is not None and holder.stream == note.stream:
-            viewer = holder
-        if viewer is None:
-            self._answered_late(note.stream)
-            self._detach(self.table, note.seat, note.attach)
-        else:
+        if ours and viewer is not None:
             viewer.attached(note)
+
+    def _gone_by_now(self, note: events.Attached, holder: Viewer | None) -> None:
+        """A stream has ended before it was given its seat: give that back. Whoever held the seat
+        through this gateway, perhaps a newer stream of the same person whose words were on a
+        quicker way, asks for it again and misses nothing."""
+        self._answered_late(note.stream)
+        self._detach(self.table, note.seat, note.attach)
+        if holder is not None:
+            holder.taken_for_lost()
 
     def _on_shown(self, note: events.Shown) -> None:
         """A spectator is attached to nothing but the events that follow."""
