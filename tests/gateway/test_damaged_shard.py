@@ -11,6 +11,7 @@ from engine.rejections import Rejection
 from services.client.happenings import WasReset
 from services.gateway.errors import Refused
 from services.gateway.hub import Hub
+from services.gateway.lobby.checks import derived_id
 from services.gateway.resource_names import shard_of, table_id
 from services.gateway.session.limits import Rank
 from services.log import keys
@@ -112,7 +113,8 @@ def open_table(person: Person, shard: int) -> bytes | Refusal:
     creator = person.name.rpartition("/")[2]
     while True:
         request_id = secrets.token_bytes(16)
-        if shard_of(table_id(creator, request_id, SHARDS)) == shard:
+        own_id = derived_id(creator.encode() + request_id)
+        if shard_of(table_id(creator, own_id, SHARDS)) == shard:
             request = lobby_pb2.CreateTableRequest(
                 request_id=request_id, display_name="A table", preset="blitz", seats=4
             )
@@ -129,8 +131,10 @@ def test_a_gateway_serves_the_other_shards(valkey_server: EmbeddedServer, tmp_pa
         outside = Outside(started.target)
         person = outside.person("Ada")
         opened = open_table(person, 1)
-        assert isinstance(opened, bytes)
-        person.sit(lobby_pb2.CreateTableResponse.FromString(opened).table.name)
+        assert isinstance(opened, bytes), opened
+        table = lobby_pb2.CreateTableResponse.FromString(opened).table.name
+        assert shard_of(table.rpartition("/")[2]) == 1
+        person.sit(table)
         refused = open_table(person, 2)
         assert isinstance(refused, Refusal)
         assert refused.reason == "TABLE_STOPPED"
