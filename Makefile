@@ -37,6 +37,7 @@ peers:
 
 # The same package with its hot modules compiled by mypyc, in .venv-compiled. Needs a C compiler.
 compiled: $(VENV)/.lint
+	rm -rf build dist
 	COMPILE_HOT=1 $(BIN)/pip wheel --quiet --disable-pip-version-check \
 	    --no-deps --no-build-isolation --wheel-dir dist .
 	$(PYTHON) -m venv $(VENV)-compiled
