@@ -18,7 +18,7 @@ from services.log.redis import RedisReaderLog
 from services.metrics.archive import ArchiveMetrics
 from services.settings import Settings
 
-NICE: Final = 10
+NICE: Final = 15
 """Players come first: the log keeps what the archive has not copied yet."""
 
 EXIT_STORE: Final = 3
