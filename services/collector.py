@@ -9,7 +9,7 @@ for memory that is far away: a pause of a millisecond, where the 20,000 and 50,0
 pauses of 8 and of 25."""
 MIDDLING: Final = 100
 """Times that the young are looked through before those that were left over are: 200,000 new objects
-that have stayed, which is a gateway's evening, once its players have come."""
+that have stayed. A gateway whose players have come takes a quarter of an hour to have as many."""
 OLD: Final = 100
 
 
