@@ -146,7 +146,8 @@ def reader_of_nothing(person: Person, target: str) -> Iterator[None]:
 
 
 def stop_and_go_on(demo: Demo, seen: Prometheus) -> None:
-    """The matcher with most tables stands still until they are taken from it, and finds out."""
+    """The matcher with most tables stands still until they are taken from it and it is missed,
+    and finds out."""
     held = {
         f"matcher-{number}": seen.total(f'pit_tables{{instance="127.0.0.1:{port}"}}')
         for number, port in enumerate(demo.metrics["matcher"], 1)
@@ -155,6 +156,7 @@ def stop_and_go_on(demo: Demo, seen: Prometheus) -> None:
     os.kill(stopped, signal.SIGSTOP)
     try:
         seen.wait(lambda: seen.total("pit_shard_takeovers_total") > 0)
+        seen.wait(lambda: changes(lines_of(seen, "Runtime: Processes that answer")))
     finally:
         os.kill(stopped, signal.SIGCONT)
     seen.wait(lambda: seen.total("pit_fenced_total") > 0)
@@ -208,6 +210,14 @@ def of_panels(names: tuple[str, ...]) -> list[Query]:
     return found
 
 
+def lines_of(seen: Prometheus, panel: str) -> list[Points]:
+    return [line for query in of_panels((panel,)) for line in seen.lines(ranged(query, INTERVAL))]
+
+
+def changes(lines: list[Points]) -> bool:
+    return any(len({value for _, value in line}) > 1 for line in lines)
+
+
 # Each of the following gives what is wrong, in words.
 
 
@@ -221,11 +231,9 @@ def without_data(seen: Prometheus) -> Iterator[str]:
 
 def that_stand_still(seen: Prometheus) -> Iterator[str]:
     for panel in sorted({name_of(query) for query in queries() if query.panel not in STILL}):
-        its = of_panels((panel,))
-        lines = [line for query in its for line in seen.lines(ranged(query, INTERVAL))]
+        lines = lines_of(seen, panel)
         # It changes in height; a bar of a timeline begins or ends.
-        moved = any(len({value for _, value in line}) > 1 for line in lines)
-        if not moved and len({len(line) for line in lines}) == 1:
+        if not changes(lines) and len({len(line) for line in lines}) == 1:
             yield f"{panel} never moves"
 
 
