@@ -10,6 +10,7 @@ CHECKS: Final = {
     "hidden": "nobody was shown a card that it has not held, but at a corner",
     "winners": "all seats of a finished game agree who won, and the scores say so",
     "answered": "every action had an outcome, and every seat its stream, soon after the end",
+    "errors": "nothing came to an error, but of the kinds that the scenario makes on purpose",
 }
 """By name, what holds while it is true."""
 EXAMPLES_MAX: Final = 20

@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Iterable
-from pathlib import Path
+from io import StringIO
 from typing import Any, Final
 
 from hdrh.histogram import HdrHistogram
@@ -117,18 +117,16 @@ class Histograms:
             if name.startswith(begins)
         }
 
-    def write(self, path: Path, began_s: float, ended_s: float) -> None:
-        """A log of histograms as HdrHistogram's tools read it, one tag a latency, in
-        microseconds."""
-        with path.open("w") as file:
-            writer = HistogramLogWriter(file)
-            writer.output_comment("[pit load: microseconds]")
-            writer.output_log_format_version()
-            writer.output_base_time(began_s * MS_IN_S)
-            writer.output_legend()
-            for name, histogram in self._by_name.items():
-                if histogram.count:
-                    file.write(f"Tag={name},")
-                    writer.output_interval_histogram(
-                        histogram.hdr, SOON_S, ended_s - began_s, US_IN_MS
-                    )
+    def log(self, began_s: float, ended_s: float) -> str:
+        """As HdrHistogram's tools read it, one tag a latency, in microseconds."""
+        file = StringIO()
+        writer = HistogramLogWriter(file)
+        writer.output_comment("[pit load: microseconds]")
+        writer.output_log_format_version()
+        writer.output_base_time(began_s * MS_IN_S)
+        writer.output_legend()
+        for name, histogram in self._by_name.items():
+            if histogram.count:
+                file.write(f"Tag={name},")
+                writer.output_interval_histogram(histogram.hdr, SOON_S, ended_s - began_s, US_IN_MS)
+        return file.getvalue()

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
-from loadtest import health, plan, slo
+from loadtest import faults, health, plan, slo
 from loadtest.held import Held, memory
 from loadtest.options import Options
 from loadtest.tally import Tally
@@ -15,6 +15,11 @@ from loadtest.tally import Tally
 SCHEMA: Final = 1
 """Raised when a key changes its meaning or goes away; keys may be added."""
 PACKAGES: Final = ("pit-exchange", "grpcio", "protobuf", "h2", "hdrhistogram", "uvloop")
+COUNTED: Final = (
+    "messages", "events", "games", "tables_opened", "attaches", "resumes", "streams_ended",
+    "slow_readers_cut", "retries", "undone",
+)  # fmt: skip
+"""Counts that are shown as they are."""
 MICROSECONDS: Final = 1_000_000
 
 
@@ -50,6 +55,8 @@ def document(options: Options, tally: Tally, around: Circumstances) -> dict[str,
     lag_ms = tally.histograms["loop_lag"].percentile_ms(99)
     latency_ms = tally.histograms.summaries()
     errors = tally.errors
+    made = faults.made_by(options.scenario, errors)
+    failing = sum(errors.values()) - sum(made.values())
     return {
         "schema": SCHEMA,
         "scenario": options.scenario,
@@ -63,7 +70,7 @@ def document(options: Options, tally: Tally, around: Circumstances) -> dict[str,
         "latency_ms": latency_ms,
         "events_per_message": _ratio(counts["events"], counts["messages"]),
         "errors": sum(errors.values()),
-        "checks": tally.checks.results(),
+        "checks": tally.checks.results() | {"errors": not failing},
         "slo": slo.judged(options.slos, latency_ms),
         "generator": {
             "cpu": round(tally.cpu_cores, 3),
@@ -71,16 +78,30 @@ def document(options: Options, tally: Tally, around: Circumstances) -> dict[str,
             "plan_lag_p99_ms": tally.histograms["plan_lag"].percentile_ms(99),
             "valid": health.valid(sent, late_share, lag_ms),
         },
-        "run": _run(options, tally, around, errors),
+        "run": {
+            **_plan(options, around),
+            **_outcomes(tally, failing),
+            "errors": errors,
+            "errors_made": made,
+            **_spent(options, tally, around),
+            "kills": [
+                kill | {"silent_ms": tally.slowest_trade_ms(kill["at_s"])} for kill in around.kills
+            ],
+            "ceiling": around.ceiling,
+            "control": _control(around.control),
+            "compared": {},
+            "over_time": _over_time(tally, options.warmup_s + seconds),
+            "curves": {
+                name: tally.histograms[name].curve()
+                for name in slo.LATENCIES
+                if tally.histograms[name].count
+            },
+        },
     }
 
 
-def _run(
-    options: Options, tally: Tally, around: Circumstances, errors: dict[str, int]
-) -> dict[str, Any]:
-    counts = tally.counts
-    seconds = _seconds(options, around)
-    per_action = seconds and counts["sent"] / seconds
+def _plan(options: Options, around: Circumstances) -> dict[str, Any]:
+    """What repeats the run, and by what it was made."""
     return {
         "command": around.command,
         "began": around.began,
@@ -98,22 +119,30 @@ def _run(
         "addresses": options.addresses,
         "versions": versions(),
         "machine": machine(),
+    }
+
+
+def _outcomes(tally: Tally, failing: int) -> dict[str, Any]:
+    """What was counted. `failing`: errors that were nobody's purpose."""
+    counts, checks = tally.counts, tally.checks
+    return {
         "service_ms": tally.histograms.service(),
         "mix": mix(tally),
         "unplaced": counts["unplaced"],
-        "counts": {
-            name: counts[name]
-            for name in (
-                "messages", "events", "games", "tables_opened", "attaches", "resumes",
-                "streams_ended", "slow_readers_cut", "retries", "undone",
-            )
-        },
+        "counts": {name: counts[name] for name in COUNTED},
         "resets": _named(tally, "reset "),
         "refused": _named(tally, "refused "),
-        "errors": errors,
-        "checked": dict(tally.checks.checked),
-        "failed": dict(tally.checks.failed),
-        "failures": tally.checks.examples,
+        "checked": dict(checks.checked),
+        "failed": dict(checks.failed) | ({"errors": failing} if failing else {}),
+        "failures": checks.examples,
+    }
+
+
+def _spent(options: Options, tally: Tally, around: Circumstances) -> dict[str, Any]:
+    """Processors and memory, of the generator and of a server that was started here."""
+    seconds = _seconds(options, around)
+    per_action = seconds and tally.counts["sent"] / seconds
+    return {
         "generator_cpu_us_per_action": _us(tally.cpu_cores, per_action),
         "server_cpu_us_per_action": {
             role: _us(cpu_s / (seconds or 1), per_action)
@@ -129,29 +158,25 @@ def _run(
             }
             for one in around.server_held
         ],
-        "kills": [
-            kill | {"silent_ms": tally.slowest_trade_ms(kill["at_s"])} for kill in around.kills
-        ],
-        "ceiling": around.ceiling,
-        "control": _control(around.control),
-        "compared": {},
-        "over_time": [
-            {
-                "at_s": second.at_s,
-                "sent": second.sent,
-                "events": second.events,
-                "messages": second.messages,
-                "errors": second.errors,
-                "tables_open": second.tables_open,
-                "trade_p50_ms": second.trade_ms(0.5),
-                "trade_p99_ms": second.trade_ms(0.99),
-            }
-            for second in tally.seconds
-            if second.at_s < int(options.warmup_s + seconds)
-        ],
-        "curves": {name: tally.histograms[name].curve() for name in slo.LATENCIES
-                   if tally.histograms[name].count},
-    }  # fmt: skip
+    }
+
+
+def _over_time(tally: Tally, ends_at_s: float) -> list[dict[str, Any]]:
+    """By second of the run."""
+    return [
+        {
+            "at_s": second.at_s,
+            "sent": second.sent,
+            "events": second.events,
+            "messages": second.messages,
+            "errors": second.errors,
+            "tables_open": second.tables_open,
+            "trade_p50_ms": second.trade_ms(0.5),
+            "trade_p99_ms": second.trade_ms(0.99),
+        }
+        for second in tally.seconds
+        if second.at_s < int(ends_at_s)
+    ]
 
 
 def _seconds(options: Options, around: Circumstances) -> float:

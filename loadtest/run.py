@@ -5,13 +5,14 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import ceil
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 from loadtest.held import LOOK_EVERY_S, Held
+from loadtest.histograms import Histograms
 from loadtest.local import LocalExchange
 from loadtest.messages import Done, Go, Opened, Orders, Progress, Report, Stop
 from loadtest.null.process import NullExchange
@@ -64,6 +65,15 @@ class _Nobody:
     def ending(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What a run leaves."""
+
+    result: dict[str, Any]
+    """See README.md."""
+    histograms: Histograms
+
+
 def run(
     options: Options,
     command: str,
@@ -71,8 +81,8 @@ def run(
     watcher: Watcher,
     control: dict[str, Any] | None = None,
     ceiling: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Play it; the result. `control` is an earlier run's, shown beside this one, and `ceiling`
+) -> Played:
+    """Play it. `control` is an earlier run's, shown beside this one, and `ceiling`
     that of `reached_at_most`. Raises `Unreachable`, `WorkerFailed`, and what `local` raises."""
     target = options.target
     if local is not None:
@@ -97,10 +107,7 @@ def run(
         ]
     with Workers(orders) as workers:
         _Course(options, workers, tally, around, local, watcher, starts_at_s).play()
-    if options.hdr is not None:
-        began = datetime.fromisoformat(around.began).timestamp()
-        tally.histograms.write(options.hdr, began, began + options.warmup_s + options.seconds)
-    return document(options, tally, around)
+    return Played(document(options, tally, around), tally.histograms)
 
 
 def reached_at_most(options: Options, watcher: Watcher) -> dict[str, Any]:
@@ -119,7 +126,7 @@ def reached_at_most(options: Options, watcher: Watcher) -> dict[str, Any]:
         slos=(),
     )
     try:
-        result = run(quick, "", null, _Nobody())
+        result = run(quick, "", null, _Nobody()).result
     finally:
         null.end()
     if result["run"]["interrupted"]:

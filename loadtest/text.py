@@ -20,6 +20,7 @@ MEANINGS: Final = {
     "resume": "stream lost to seat attached again",
     "deal": "start of a game to a seat's first hand",
 }
+ON_PURPOSE: Final = "as the scenario makes them"
 
 
 WIDTH_UNSEEN: Final = 160
@@ -44,10 +45,13 @@ class Verdict:
 
 
 def verdict(result: dict[str, Any]) -> Verdict:
-    failed = [name for name, good in result["checks"].items() if not good]
+    failed = [name for name, good in result["checks"].items() if not good and name != "errors"]
     gates = [line["slo"] for line in result["slo"] if not line["pass"]]
+    failing = unexpected(result)
     if failed:
         return Verdict("bad", f"Checks failed: {', '.join(failed)}")
+    if failing:
+        return Verdict("bad", f"Errors: {', '.join(_times(*each) for each in failing.items())}")
     if not result["sent"]:
         return Verdict("warn", "Not valid: nothing was sent while it was measured")
     if not result["generator"]["valid"]:
@@ -58,34 +62,60 @@ def verdict(result: dict[str, Any]) -> Verdict:
         return Verdict("bad", f"Slower than before: {', '.join(regressed)}")
     if result["run"]["interrupted"]:
         return Verdict("warn", "Interrupted before its end")
-    if result["errors"]:
-        return Verdict("warn", f"All checks held; {result['errors']} errors")
     kept = " and every gate" if result["slo"] else ""
-    return Verdict("good", f"All checks{kept} held, no errors")
+    errors = f"{result['errors']} errors, {ON_PURPOSE}" if result["errors"] else "no errors"
+    return Verdict("good", f"All checks{kept} held, {errors}")
+
+
+def unexpected(result: dict[str, Any]) -> dict[str, int]:
+    """The errors that fail a run: those that are not the scenario's purpose."""
+    run = result["run"]
+    return {name: each for name, each in run["errors"].items() if name not in run["errors_made"]}
+
+
+def _times(name: str, number: int) -> str:
+    return f"{number} x {name}"
 
 
 def show(console: Console, result: dict[str, Any]) -> None:
     """Print a result."""
-    run, generator = result["run"], result["generator"]
     for line in result["slo"]:
-        verdict = "[green]pass[/]" if line["pass"] else "[red]FAIL[/]"
-        console.print(f"{verdict}  {line['slo']}  measured {line['measured_ms']:.3f} ms")
+        passed = "[green]pass[/]" if line["pass"] else "[red]FAIL[/]"
+        console.print(f"{passed}  {line['slo']}  measured {line['measured_ms']:.3f} ms")
     console.print(_percentiles(result, console.is_terminal))
+    _show_checks(console, result)
+    _show_done(console, result)
+    _show_generator(console, result)
+    _show_server(console, result["run"])
+    _show_beside(console, result["run"])
+    _show_origin(console, result["run"])
+
+
+def _show_checks(console: Console, result: dict[str, Any]) -> None:
     for name, good in result["checks"].items():
-        verdict = "[green]held[/]" if good else "[red]FAILED[/]"
-        console.print(f"{verdict}  {name}: {CHECKS[name]}", soft_wrap=True)
-    for failure in run["failures"]:
+        held = "[green]held[/]" if good else "[red]FAILED[/]"
+        console.print(f"{held}  {name}: {CHECKS[name]}", soft_wrap=True)
+    for failure in result["run"]["failures"]:
         console.print(f"        {failure}", style="red", markup=False)
+    for name, number in result["run"]["errors"].items():
+        made = name in result["run"]["errors_made"]
+        line = f"        {_times(name, number)}" + (f", {ON_PURPOSE}" if made else "")
+        console.print(line, style="" if made else "red", markup=False)
+
+
+def _show_done(console: Console, result: dict[str, Any]) -> None:
+    run = result["run"]
     target = f" of {result['rate_target']:g}" if run["open_loop"] else ""
     console.print(
         f"{result['tables']} tables x {result['seats']} seats, {result['seconds']:g} s: "
         f"{result['rate_done']:g}{target} actions/s, {result['errors']} errors, "
         f"{result['events_per_message']:g} events a message"
     )
-    for name, number in run["errors"].items():
-        console.print(f"        {number} x {name}", style="red", markup=False)
     console.print("mix: " + ", ".join(f"{name} {part:.1%}" for name, part in run["mix"].items()))
-    _show_generator(console, result, generator)
+
+
+def _show_server(console: Console, run: dict[str, Any]) -> None:
+    """What a server that was started here used and held, and how it was killed."""
     if run["server_cpu_us_per_action"]:
         each = run["server_cpu_us_per_action"]
         console.print(
@@ -99,6 +129,10 @@ def show(console: Console, result: dict[str, Any]) -> None:
             f"{kill['name']} killed at {kill['at_s']:.1f} s of the run; the slowest trade "
             f"after it took {kill['silent_ms']:.0f} ms"
         )
+
+
+def _show_beside(console: Console, run: dict[str, Any]) -> None:
+    """Other runs: of the generator alone, of other clients, an earlier one."""
     if run["ceiling"]:
         console.print(
             f"the generator's ceiling, against a server that does nothing: "
@@ -113,6 +147,9 @@ def show(console: Console, result: dict[str, Any]) -> None:
         )
     if run["compared"]:
         _show_compared(console, run["compared"])
+
+
+def _show_origin(console: Console, run: dict[str, Any]) -> None:
     versions = run["versions"]
     console.print(
         f"seed {run['seed']}, pit {versions.get('pit-exchange', '?')} {versions['code']}, python "
@@ -140,11 +177,11 @@ def _percentiles(result: dict[str, Any], seen: bool) -> Table:
     return table
 
 
-def _show_generator(console: Console, result: dict[str, Any], generator: dict[str, Any]) -> None:
-    run = result["run"]
-    verdict = "[green]valid[/]" if generator["valid"] else "[red]INVALID[/]"
+def _show_generator(console: Console, result: dict[str, Any]) -> None:
+    run, generator = result["run"], result["generator"]
+    kept_up = "[green]valid[/]" if generator["valid"] else "[red]INVALID[/]"
     console.print(
-        f"{verdict}  generator: {result['late_share']:.2%} of sends late, loop lag p99 "
+        f"{kept_up}  generator: {result['late_share']:.2%} of sends late, loop lag p99 "
         f"{generator['loop_lag_p99_ms']:g} ms, plan lag {generator['plan_lag_p99_ms']:g} ms, "
         f"{generator['cpu']:.2f} processors, "
         f"{run['generator_cpu_us_per_action']:g} us an action ({run['client']}, "

@@ -12,7 +12,7 @@ from loadtest.checks import CHECKS
 from loadtest.held import MIB, told
 from loadtest.scenarios import MEANINGS as SCENARIO_MEANINGS
 from loadtest.slo import LATENCIES
-from loadtest.text import MEANINGS, verdict
+from loadtest.text import MEANINGS, ON_PURPOSE, verdict
 
 PAGE: Final = Path(__file__).parent / "page"
 
@@ -39,6 +39,7 @@ def page(result: dict[str, Any]) -> str:
         checks=CHECKS,
         scenario=SCENARIO_MEANINGS[result["scenario"]],
         verdict=verdict(result),
+        on_purpose=ON_PURPOSE,
         problems=health.problems(
             result["sent"], result["late_share"], result["generator"]["loop_lag_p99_ms"]
         ),

@@ -131,5 +131,8 @@ async def _keep_reporting(house: House, path: Path) -> None:
 def _write(path: Path, report: dict[str, object]) -> None:
     """Put the report in place whole: its reader never sees half of one."""
     unfinished = path.with_name(path.name + ".new")
-    unfinished.write_text(json.dumps(report))
-    os.replace(unfinished, path)
+    try:
+        unfinished.write_text(json.dumps(report))
+        os.replace(unfinished, path)
+    except OSError as error:  # a full disk: seats are played all the same
+        log.warning("report_not_written", path=str(path), reason=str(error))

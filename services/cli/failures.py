@@ -16,6 +16,7 @@ class Exit(IntEnum):
     IN_USE = 7
     CHILD_ENDED = 8
     REFUSED = 9
+    NOT_WRITTEN = 10
     TOO_SLOW = 99
     INTERRUPTED = 130
 
@@ -31,6 +32,7 @@ MEANINGS = {
     Exit.IN_USE: "a port, a directory or a store is in use, or holds something else",
     Exit.CHILD_ENDED: "a process that the demo or the load tester started ended by itself",
     Exit.REFUSED: "the exchange refused what an operator asked for",
+    Exit.NOT_WRITTEN: "a file, or the output, could not be written: no room for it, say",
     Exit.TOO_SLOW: "a gate of the load tester failed, or it has become slower",
     Exit.INTERRUPTED: "interrupted",
 }

@@ -2,13 +2,17 @@
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NoReturn
 
 import typer
 
 from services.cli.failures import MEANINGS, Exit, Failure
+from services.cli.load.command import load
 from services.cli.operate.commands import audit, operate_app, shard_app, token_app
+from services.cli.play import play
+from services.cli.writing import NO_ROOM, not_written
 
 EPILOG = "\b\nExit codes:\n" + "\n".join(
     f"  {int(code):>3}  {meaning}" for code, meaning in MEANINGS.items()
@@ -36,9 +40,6 @@ app.command()(audit)
 
 Pace = Literal["human", "max"]
 ParentOption = Annotated[int, typer.Option(hidden=True, help="End when this process is gone.")]
-GatewayOption = Annotated[
-    str, typer.Option(help="HOST:PORT of a gateway; https://HOST:PORT where it speaks TLS.")
-]
 KeyOption = Annotated[
     Path | None,
     typer.Option("--public-key", help="A pinned public key instead of the one beside the archive."),
@@ -89,145 +90,8 @@ def demo(
     )
 
 
-@app.command()
-def play(
-    *,
-    target: GatewayOption = "",
-    name: Annotated[str, typer.Option(help="Your name at the table.")] = "",
-    table: Annotated[str, typer.Option(help="A table to join; none: one of your own.")] = "",
-    seat: Annotated[int | None, typer.Option(min=0, help="A seat there; none: any.")] = None,
-    code: Annotated[str, typer.Option(help="Invite code of a private table.")] = "",
-    transfer: Annotated[
-        str, typer.Option(help="Code of a seat of yours, made with t at another device.")
-    ] = "",
-    watch: Annotated[str, typer.Option(help="A table to watch, without a seat.")] = "",
-    new: Annotated[bool, typer.Option("--new", help="Not back to the seat you kept.")] = False,
-    rules: Annotated[
-        str, typer.Option(help="Preset of your own table; none: blitz at human pace.")
-    ] = "",
-    seats: Annotated[
-        int | None, typer.Option(min=3, max=8, help="Its seats, else 4; bots fill them.")
-    ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Let people join; r starts.")] = False,
-    private: Annotated[bool, typer.Option("--private", help="By invite code only; waits.")] = False,
-    human_pace: Annotated[
-        bool, typer.Option("--human-pace", help="Time to read and think; calm bots.")
-    ] = False,
-    switch: Annotated[
-        list[str], typer.Option(help="NAME=VALUE over the preset, such as target=100.")
-    ] = [],  # noqa: B006 (typer copies it)
-    transcript: Annotated[Path | None, typer.Option(help="Write the game as text.")] = None,
-) -> None:
-    """Play in this terminal, against bots or others."""
-    from services.cli.play import play as sit_down
-
-    sit_down(
-        target=target,
-        name=name,
-        table=table,
-        seat=seat,
-        code=code,
-        transfer=transfer,
-        watch=watch,
-        new=new,
-        rules=rules,
-        seats=seats or 0,
-        wait=wait,
-        private=private,
-        human_pace=human_pace,
-        switches=switch,
-        transcript=transcript,
-    )
-
-
-@app.command()
-def load(
-    *,
-    target: GatewayOption = "",
-    local: Annotated[
-        bool, typer.Option("--local", help="Start an exchange, without bots.")
-    ] = False,
-    null: Annotated[bool, typer.Option("--null", help="A server that does nothing.")] = False,
-    rules: Annotated[str, typer.Option(help="Preset of the tables' rules.")] = "blitz",
-    switch: Annotated[
-        list[str], typer.Option(help="NAME=VALUE over the preset, such as idle_s=60.")
-    ] = [],  # noqa: B006 (typer copies it)
-    tables: Annotated[int, typer.Option(min=1, help="Tables kept in play.")] = 20,
-    seats: Annotated[int, typer.Option(min=3, max=8, help="Seats a table.")] = 4,
-    rate: Annotated[float, typer.Option(min=0, help="Actions a second, planned.")] = 0,
-    think_time: Annotated[str, typer.Option(help="No plan: each seat thinks so long.")] = "",
-    stages: Annotated[str, typer.Option(help="TIME:RATE,... such as 30s:500,2m:2000.")] = "",
-    warmup: Annotated[str, typer.Option(help="Played, but not measured.")] = "5s",
-    duration: Annotated[str, typer.Option(help="Measured.")] = "30s",
-    seed: Annotated[int, typer.Option(help="Of the plan.")] = 1,
-    scenario: Annotated[
-        str,
-        typer.Option(
-            help="steady, ramp, spike, opening-bell, churn, slow-readers, gateway-kill, "
-            "matcher-kill."
-        ),
-    ] = "steady",
-    slo: Annotated[list[str], typer.Option(help="Gate such as 'trade:p99<50ms'.")] = [],  # noqa: B006
-    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes of the generator.")] = 1,
-    streams_per_connection: Annotated[int, typer.Option(min=1, max=100)] = 50,
-    client: Annotated[Literal["lean", "grpcio"], typer.Option(help="Of the streams.")] = "lean",
-    sign_ins: Annotated[
-        Literal["shared", "each"], typer.Option(help="One a seat number, or one each seat.")
-    ] = "shared",
-    addresses: Annotated[
-        int, typer.Option(min=1, max=250, help="Loopback addresses the streams come from.")
-    ] = 1,
-    out: Annotated[Path | None, typer.Option(help="Write the result as JSON.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Write a report with plots.")] = None,
-    hdr: Annotated[Path | None, typer.Option(help="Write histograms as an .hdr log.")] = None,
-    compare: Annotated[Path | None, typer.Option(help="An earlier --out to compare with.")] = None,
-    max_regress: Annotated[str, typer.Option(help="Worse than that by more fails.")] = "10%",
-    control: Annotated[
-        Path | None, typer.Option(help="An --out of --client grpcio, to be shown beside.")
-    ] = None,
-    ceiling: Annotated[
-        bool, typer.Option(help="First find out what the generator can do at most.")
-    ] = True,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-) -> None:
-    """Load an exchange as thousands of tables would, and measure it from outside."""
-    from services.cli.load.asked import Asked
-    from services.cli.load.run import load as run_load
-
-    raise typer.Exit(
-        run_load(
-            Asked(
-                target=target,
-                local=local,
-                null=null,
-                rules=rules,
-                switches=switch,
-                tables=tables,
-                seats=seats,
-                rate=rate,
-                think_time=think_time,
-                stages=stages,
-                warmup=warmup,
-                duration=duration,
-                seed=seed,
-                scenario=scenario,
-                slos=slo,
-                workers=workers,
-                streams_per_connection=streams_per_connection,
-                client=client,
-                sign_ins=sign_ins,
-                addresses=addresses,
-                out=out,
-                html=html,
-                hdr=hdr,
-                compare=compare,
-                max_regress=max_regress,
-                control=control,
-                ceiling=ceiling,
-                as_json=json,
-            )
-        )
-    )
+app.command()(play)
+app.command()(load)
 
 
 @serve_app.command("matcher")
@@ -424,15 +288,35 @@ def main() -> None:
     # What grpcio notes of each failed handshake would stand among the lines for a person.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
-        app()
+        try:
+            app()
+        finally:
+            if sys.stdout is not None:  # it is none where it was closed by whoever started us
+                sys.stdout.flush()  # here, where it can still be told what is wrong with it
     except Failure as failure:
-        print(failure.text(), file=sys.stderr)
-        sys.exit(failure.code)
+        _end(failure)
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)
     except BrokenPipeError:
-        sys.stderr.close()
+        _forget_output()
         sys.exit(Exit.GOOD)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        _forget_output()
+        _end(not_written(error.filename or "the output", error))
+
+
+def _end(failure: Failure) -> NoReturn:
+    print(failure.text(), file=sys.stderr)
+    sys.exit(failure.code)
+
+
+def _forget_output() -> None:
+    """What is still in the buffer of standard output, which nobody takes: Python would try again
+    at its end, and complain."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """`pit play`: sign in, find or open a table, sit down, play in the terminal."""
 
 import asyncio
+from pathlib import Path
 from typing import Final
 
 from services.client.errors import ClientError, Refused, SignedOut
@@ -22,7 +23,7 @@ where another is at hand."""
 
 
 def play(wish: Wish) -> None:
-    """Play until the person leaves. Raises `Impossible`."""
+    """Play until the person leaves. Raises `Impossible`, and `transcript.Unwritten` at the end."""
     wish.check()
     switched(wish.switches)  # what is wrong there is told before anything else
     asyncio.run(_play(wish))
@@ -104,6 +105,13 @@ def _say_goodbye(wish: Wish, sitting: Sitting, model: Model, view: TableView) ->
         print(f"(A game without any person ends after {words.span(texts.ALONE_S)}.)")
     print(f"To prove the game when it is over: pit verify {game}")
     if wish.transcript is not None:
-        with wish.transcript.open("a" if sitting.back else "w") as file:
-            file.write(transcript.whole(model))
-        print(f"The transcript is in {wish.transcript}.")
+        _keep_transcript(wish.transcript, model, more=sitting.back)
+
+
+def _keep_transcript(path: Path, model: Model, *, more: bool) -> None:
+    try:
+        transcript.write(path, model, more=more)
+    except transcript.Unwritten:
+        print(transcript.whole(model), end="")  # a game is played once
+        raise
+    print(f"The transcript is in {path}.")

@@ -1,8 +1,28 @@
 """A game as the person saw it, as text: for keeping, and for the README."""
 
+from pathlib import Path
+
 from services.client.view import TableView
 from services.play import story
 from services.play.model import Model
+
+
+class Unwritten(Exception):
+    """The file could not be written; `error` says why."""
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        super().__init__(f"{path}: {error}")
+        self.path = path
+        self.error = error
+
+
+def write(path: Path, model: Model, *, more: bool) -> None:
+    """Write it, behind what is there where there is `more` of one game. Raises `Unwritten`."""
+    try:
+        with path.open("a" if more else "w") as file:
+            file.write(whole(model))
+    except OSError as error:
+        raise Unwritten(path, error) from None
 
 
 def whole(model: Model) -> str:

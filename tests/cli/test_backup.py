@@ -1,5 +1,6 @@
 """`pit backup` and `pit restore`: what comes back is what there was; damage is refused."""
 
+import errno
 import json
 import os
 import random
@@ -33,6 +34,7 @@ from services.log.connection import SyncConnection
 from services.log.port import START, Commit, Fenced, LogError, StoreChanged
 from services.log.redis import RedisOwnerLog, RedisReaderLog
 from support.archiving import KEY, Archiving
+from support.full_disk import no_room
 from support.valkey import SHARDS
 from support.whole_game import GAME, ShardWriter, WholeGame
 
@@ -616,6 +618,43 @@ def test_a_backup_is_never_overwritten(backup: Path) -> None:
 
 def test_a_directory_that_is_not_there(played: Store, tmp_path: Path) -> None:
     refused(Exit.USAGE, back_up, tmp_path / "nowhere" / "b.tar")
+
+
+def test_a_backup_without_room_says_so_and_leaves_nothing(played: Store, file: Path) -> None:
+    with no_room(10_000):
+        failure = refused(Exit.NOT_WRITTEN, back_up, file)
+    assert str(file) in failure.what
+    assert "make room there" in failure.remedy
+    assert not [one for one in file.parent.iterdir() if file.name in one.name]
+
+
+def test_records_that_cannot_be_read_are_not_blamed_on_the_backup(
+    played: Store, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may read everything, so the archive itself says what a user without rights would hear."""
+    record = played.root / "00" / "x.pit"
+
+    def denied(_archive: DirectoryArchive, _game: str) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied", str(record))
+
+    monkeypatch.setattr(DirectoryArchive, "read", denied)
+    failure = refused(Exit.USAGE, back_up, file)
+    assert failure.what == f"{record} cannot be read"
+    assert not file.exists()
+
+
+def test_an_archive_without_room_is_restored_when_there_is_some(
+    played: Store, backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played.empty()
+    monkeypatch.setenv("PIT_ARCHIVE", str(tmp_path / "larger"))
+    with no_room(1_000):
+        failure = refused(Exit.NOT_WRITTEN, restore, backup)
+    assert "larger has no room" in failure.what
+    played.empty()
+    restore(backup, as_json=True)
+    found = [path.read_bytes() for path in sorted((tmp_path / "larger").glob("*/*.pit"))]
+    assert found == [path.read_bytes() for path in sorted(played.root.glob("*/*.pit"))]
 
 
 def test_a_store_that_was_never_set_up_has_no_backup(store: Store, file: Path) -> None:

@@ -2,12 +2,16 @@
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from services.cli.failures import MEANINGS, Exit
-from support.pit import ROOT, Here, free_port_base, pit
+from services.cli.demo import secrets
+from services.cli.failures import MEANINGS, Exit, Failure
+from services.settings import Settings
+from support.full_disk import no_room
+from support.pit import ROOT, Here, command, environment, free_port_base, pit
 
 NOWHERE = {"PIT_REDIS_URL": "redis://127.0.0.1:1/0"}
 
@@ -193,3 +197,40 @@ def test_bots_refuse_what_is_no_gateway() -> None:
     assert refused.code == Exit.USAGE
     assert "https://HOST:PORT" in refused.err
     assert "PIT_GATEWAY" in refused.err
+
+
+@pytest.mark.parametrize("arguments", [("config",), ("--help",), ("table", "list", "--all")])
+def test_output_that_finds_no_room_is_told_so(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "archive").mkdir()
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command(*arguments), env=environment(PIT_DATA=str(tmp_path)), stdout=full,
+            stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == Exit.NOT_WRITTEN
+    assert done.stderr.startswith("pit: the output could not be written\n  why:    No space left")
+    assert done.stderr.count("\n") == 3, done.stderr
+
+
+def test_a_file_that_cannot_be_made_is_told_before_the_work(here: Here, tmp_path: Path) -> None:
+    settings = {"PIT_OPERATOR_TOKEN": "t", "PIT_REDIS_URL": NOWHERE["PIT_REDIS_URL"]}
+    for path, why in (
+        (tmp_path / "no" / "game.pit", "its directory is not there"),
+        (Path("/dev/null"), "it is no plain file"),
+    ):
+        refused = here("operate", "export", "00aaaaaaaaaaaaaaaaaaaa", str(path), settings=settings)
+        assert (refused.code, why in refused.err) == (Exit.USAGE, True), refused.err
+    refused = here("backup", str(tmp_path / "no" / "b.tar"), settings=settings)
+    assert (refused.code, "its directory is not there" in refused.err) == (Exit.USAGE, True)
+
+
+def test_the_keys_of_a_demo_are_whole_or_not_there(tmp_path: Path) -> None:
+    settings = Settings()
+    with no_room(10), pytest.raises(OSError, match="File too large"):
+        secrets.environment(tmp_path, settings)
+    made = secrets.environment(tmp_path, settings)
+    assert made.keys() == {"PIT_TOKEN_KEYS", "PIT_ARCHIVE_KEY"}
+    assert secrets.environment(tmp_path, settings) == made
+    (tmp_path / secrets.FILE).write_text("")
+    with pytest.raises(Failure, match=r"secrets\.json cannot be read"):
+        secrets.environment(tmp_path, settings)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pytest
+from google.rpc import code_pb2
 from pit.v1 import play_pb2
 
 from loadtest import crowd as crowd_module
@@ -212,6 +213,28 @@ async def test_a_lie_is_exit_code_5_and_told_in_words() -> None:
     assert code == 5, printed
     assert "FAILED  hidden" in printed
     assert "was shown cards beside traded" in printed
+
+
+class FailsOnce(NullTable):
+    """Answers one command with a fault of its own."""
+
+    def command(self, seat: int, command: play_pb2.Command) -> None:
+        if self.round == 1 and command.HasField("offer") and not getattr(self, "failed", False):
+            self.failed = True
+            rejected = play_pb2.Rejected(
+                number=command.number, code=code_pb2.INTERNAL, reason="INTERNAL", consumed=True
+            )
+            self.seats[seat].next_number = command.number + 1
+            self._tell(seat, play_pb2.Item(rejected=rejected))
+        else:
+            super().command(seat, command)
+
+
+async def test_an_error_is_exit_code_5_and_told_by_name() -> None:
+    code, printed = await load(NullServer(FailsOnce), "--duration", "2", "--warmup", "1")
+    assert code == 5, printed
+    assert "FAILED  errors" in printed
+    assert "2 x INTERNAL\n" in printed
 
 
 @pytest.mark.all

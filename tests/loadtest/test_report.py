@@ -5,6 +5,7 @@ import json
 import random
 import re
 from array import array
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from loadtest.checks import Checks
 from loadtest.held import MIB, Held, memory, told
 from loadtest.histograms import HIGHEST_US, Histograms
 from loadtest.messages import Done, Report
-from loadtest.options import Options, Stage
+from loadtest.options import SCENARIOS, Options, Scenario, Stage
 from loadtest.results import Circumstances, document
 from loadtest.samples import OVER_TIME, Samples
 from loadtest.screen import Lines
@@ -139,6 +140,49 @@ def test_a_run_that_sent_nothing_measured_nothing() -> None:
     assert "nothing was sent" in text.verdict(found).text
 
 
+def of_errors(scenario: Scenario, **errors: int) -> dict[str, Any]:
+    """A run that is good but for these errors."""
+    tallied = tally()
+    for name in [name for name in tallied.counts if name.startswith("error ")]:
+        del tallied.counts[name]
+    tallied.counts.update(
+        {f"error {name.replace('_because_', ' ')}": n for name, n in errors.items()}
+    )
+    options = replace(OPTIONS, scenario=scenario, slos=())
+    return document(options, tallied, Circumstances("", "2026-11-30T09:00:00+00:00", ""))
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize(
+    "name", ["UNKNOWN_OUTCOME", "LOST_because_ABORTED", "OPEN_TABLE_because_INTERNAL", "INTERNAL"]
+)
+def test_an_error_fails_a_run_unless_its_scenario_makes_it(scenario: Scenario, name: str) -> None:
+    found = of_errors(scenario, **{name: 2})
+    made = scenario.endswith("-kill") and name.startswith("OPEN_TABLE")
+    assert found["errors"] == 2
+    assert found["checks"]["errors"] == made
+    assert run.exit_code(found) == (run.GOOD if made else run.CHECK_FAILED)
+    said = text.verdict(found)
+    assert said.kind == ("good" if made else "bad")
+    assert (text.ON_PURPOSE in said.text) == made
+    assert found["run"]["failed"].get("errors", 0) == (0 if made else 2)
+
+
+def test_every_error_is_told_with_whether_it_counts() -> None:
+    found = of_errors("matcher-kill", OPEN_TABLE_because_UNAVAILABLE=3, LOST_because_NOT_FOUND=1)
+    assert found["run"]["errors_made"] == {"OPEN_TABLE UNAVAILABLE": 3}
+    assert text.verdict(found).text == "Errors: 1 x LOST NOT_FOUND"
+    printed = io.StringIO()
+    text.show(Console(file=printed, width=120), found)
+    assert "FAILED  errors: " in printed.getvalue()
+    assert f"        3 x OPEN_TABLE UNAVAILABLE, {text.ON_PURPOSE}\n" in printed.getvalue()
+    assert "        1 x LOST NOT_FOUND\n" in printed.getvalue()
+    page = report.page(found)
+    assert f"<dt>OPEN_TABLE UNAVAILABLE</dt><dd>3, {text.ON_PURPOSE}</dd>" in page
+    assert '<dt class="bad">LOST NOT_FOUND</dt><dd>1</dd>' in page
+    assert "<em>failed once</em>" in page
+
+
 def test_the_page_needs_nothing_else_and_trusts_nobody(result: dict[str, Any]) -> None:
     result["run"]["failures"] = ["cards: tables/x: <img src=x onerror=alert(1)>"]
     page = report.page(result)
@@ -195,7 +239,7 @@ def test_a_log_says_once_that_tables_are_opened(capsys: pytest.CaptureFixture[st
 
 def test_the_hdr_log_is_read_by_others(tmp_path: Path) -> None:
     path = tmp_path / "run.hdr"
-    tally().histograms.write(path, 1_700_000_000.0, 1_700_000_005.0)
+    path.write_text(tally().histograms.log(1_700_000_000.0, 1_700_000_005.0))
     merged = HdrHistogram(1, HIGHEST_US, 3)
     reader = HistogramLogReader(str(path), merged)
     found = {}

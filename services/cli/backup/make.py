@@ -1,7 +1,6 @@
 """`pit backup`: a copy of a running store and its archive."""
 
 import json
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -30,6 +29,7 @@ from services.cli.backup.dumps import dump, is_kept, pack_keys, scan
 from services.cli.backup.streams import Trimmed
 from services.cli.common import NO_STORE, explained_store, load_settings
 from services.cli.failures import Exit, Failure
+from services.cli.writing import check_writable, not_written
 from services.log import keys
 from services.log.connection import StoreIdentity, SyncConnection
 from services.log.entry import NO_ENTRY
@@ -80,6 +80,7 @@ def back_up(path: Path, as_json: bool) -> None:
         raise Failure(
             Exit.USAGE, f"{path} exists", "a backup is never overwritten", "give another name"
         )
+    check_writable(path)
     started_s = time.monotonic()
     with explained_store(), _explained_file(path), BackupWriter(path) as writer:
         server = SyncConnection(settings.redis_url, StoreIdentity())
@@ -242,11 +243,14 @@ def _explained_file(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        named = Path(error.filename or path).absolute()
+        if named.parent == path.absolute().parent:
+            raise not_written(path, error) from None
         raise Failure(
             Exit.USAGE,
-            f"the backup could not be written to {path}",
-            os.strerror(error.errno) if error.errno else str(error),
-            "give a directory that exists, may be written to and has room",
+            f"{named} cannot be read",
+            error.strerror or str(error),
+            "run it as a user who may read the archive",
         ) from None
 
 

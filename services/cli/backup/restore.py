@@ -27,6 +27,7 @@ from services.cli.backup.container import (
 from services.cli.backup.dumps import put_back, scan, unpack_keys
 from services.cli.common import NO_STORE, explained_store, load_settings
 from services.cli.failures import Exit, Failure
+from services.cli.writing import NO_ROOM
 from services.log import codec
 from services.log.connection import SyncConnection
 from services.log.port import LogError, StoreChanged, Unavailable
@@ -227,6 +228,14 @@ def _explained_archive(root: Path) -> Iterator[None]:
             Exit.IN_USE, "an archiver is running", str(error), "end every process of the exchange"
         ) from None
     except OSError as error:
+        if error.errno in NO_ROOM:
+            raise Failure(
+                Exit.NOT_WRITTEN,
+                f"the archive {root} has no room for the records",
+                error.strerror or str(error),
+                "make room there, or set PIT_ARCHIVE to a directory of a larger disk; then empty "
+                "the store (redis-cli -u $PIT_REDIS_URL FLUSHDB), and restore again",
+            ) from None
         raise Failure(
             Exit.USAGE,
             f"the archive {root} or the backup cannot be used",

@@ -2,6 +2,7 @@
 
 import socket
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from engine.rules import PRESETS
@@ -85,40 +86,45 @@ def plan(
     """Settle a demo. Raises `Failure` where it could not run."""
     settings = load_settings()
     _check_rules(rules, seats)
-    port_base = settings.port_base if port_base is None else port_base
-    if not 1 <= port_base <= PORT_BASE_MAX:
+    # A store that outlives the demo must not lose its archive with it.
+    temporary = data is None and duration_s > 0 and not settings.redis_url
+    settled = Plan(
+        settings=settings,
+        data=(data or settings.data).absolute(),
+        temporary=temporary,
+        port_base=settings.port_base if port_base is None else port_base,
+        tables=tables,
+        seats=seats,
+        rules=rules,
+        duration_s=duration_s,
+        as_json=as_json,
+        pace=pace,
+        bots=bots,
+        matchers=matchers,
+        kill_every_s=kill_every_s,
+    )
+    _check_ports(settled)
+    if temporary:  # made last: whatever fails before leaves nothing behind
+        settled = replace(settled, data=Path(tempfile.mkdtemp(prefix="pit-demo-")))
+    return settled
+
+
+def _check_ports(plan: Plan) -> None:
+    """Raises `Failure`."""
+    settings = plan.settings
+    if not 1 <= plan.port_base <= PORT_BASE_MAX:
         raise Failure(
             Exit.USAGE,
-            f"there is no port {port_base}, or none above it for the others",
+            f"there is no port {plan.port_base}, or none above it for the others",
             f"the ports of a demo begin at 1 to {PORT_BASE_MAX}",
             "give --port-base a number in that range, for example 7700",
         )
-    _check_port(settings.bind, port_base, "gRPC")
+    _check_port(settings.bind, plan.port_base, "gRPC")
     if not settings.redis_url:
-        _check_port(settings.bind, port_base + STORE_PORT, "the embedded server")
-    # A store that outlives the demo must not lose its archive with it.
-    temporary = data is None and duration_s > 0 and not settings.redis_url
-    if data is None:
-        data = Path(tempfile.mkdtemp(prefix="pit-demo-")) if temporary else settings.data
-    settled = Plan(
-        settings,
-        data.absolute(),
-        temporary,
-        port_base,
-        tables,
-        seats,
-        rules,
-        duration_s,
-        as_json,
-        pace,
-        bots,
-        matchers,
-        kill_every_s,
-    )
-    _check_port(settings.operate_bind, settled.operate_port, "for operators")
-    for name, port in settled.metrics_ports.items():
+        _check_port(settings.bind, plan.store_port, "the embedded server")
+    _check_port(settings.operate_bind, plan.operate_port, "for operators")
+    for name, port in plan.metrics_ports.items():
         _check_port(settings.metrics_bind, port, f"metrics of {name}")
-    return settled
 
 
 def _check_rules(rules: str, seats: int) -> None:

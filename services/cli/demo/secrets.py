@@ -5,6 +5,7 @@ import os
 import secrets
 from pathlib import Path
 
+from services.cli.failures import Exit, Failure
 from services.settings import Settings
 
 FILE = "secrets.json"
@@ -20,14 +21,31 @@ def environment(data: Path, settings: Settings) -> dict[str, str]:
 
 
 def _made(data: Path) -> dict[str, str]:
+    """Those of the directory. Raises `Failure` where its file cannot be read."""
     path = data / FILE
     if not path.exists():
-        keys = {
-            "PIT_TOKEN_KEYS": f"demo:{secrets.token_hex(32)}",
-            "PIT_ARCHIVE_KEY": secrets.token_hex(32),
-        }
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            json.dump(keys, file)
-    found: dict[str, str] = json.loads(path.read_text())
+        _make(path)
+    try:
+        found: dict[str, str] = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise Failure(
+            Exit.USAGE,
+            f"{path} cannot be read",
+            str(error),
+            "bring it back from a copy, or give another --data",
+        ) from None
     return found
+
+
+def _make(path: Path) -> None:
+    """Whole or not at all: what is there is never made anew."""
+    keys = {
+        "PIT_TOKEN_KEYS": f"demo:{secrets.token_hex(32)}",
+        "PIT_ARCHIVE_KEY": secrets.token_hex(32),
+    }
+    unfinished = path.with_suffix(".new")
+    unfinished.unlink(missing_ok=True)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(keys, file)
+    unfinished.replace(path)

@@ -1,6 +1,5 @@
 """What was asked of `pit load`, and what that comes to."""
 
-import os
 import resource
 from dataclasses import dataclass, replace
 from math import ceil, isfinite
@@ -12,6 +11,7 @@ from loadtest import options as wanted
 from loadtest import scenarios, slo
 from loadtest.usage import Unusable
 from services.cli.common import load_settings
+from services.cli.writing import check_writable
 from services.client.trust import BadTarget, parse
 
 DEFAULT_DUE_S = 2.0
@@ -57,11 +57,11 @@ class Asked:
 
 
 def settle(asked: Asked) -> wanted.Options:
-    """A run that is possible. Raises `Unusable`."""
+    """A run that is possible. Raises `Unusable`, `Failure`."""
     _check_where(asked)
     for path in (asked.out, asked.html, asked.hdr):
         if path is not None:
-            _check_writable(path)
+            check_writable(path)
     scenario = _scenario(asked.scenario)
     thinks_s = wanted.seconds_of(asked.think_time, "--think-time") if asked.think_time else 0.0
     if asked.think_time and not thinks_s:
@@ -98,17 +98,6 @@ def settle(asked: Asked) -> wanted.Options:
         compare=asked.compare,
         max_regress=wanted.share_of(asked.max_regress, "--max-regress"),
     )
-
-
-def _check_writable(path: Path) -> None:
-    """Before a run, not after it. Raises `Unusable`."""
-    folder = path.absolute().parent
-    if path.is_dir():
-        raise Unusable(f"{path} cannot be written", "it is a directory: name a file in it")
-    if not folder.is_dir():
-        raise Unusable(f"{path} cannot be written", "its directory is not there: make it first")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise Unusable(f"{path} cannot be written", "you may not write there: name another file")
 
 
 def _check_where(asked: Asked) -> None:

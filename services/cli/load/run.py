@@ -6,7 +6,9 @@ import signal
 import sys
 from typing import Any
 
-from loadtest import compare, report, run, text
+from rich.console import Console
+
+from loadtest import compare, files, run, text
 from loadtest.local import LocalExchange
 from loadtest.null.process import NullExchange
 from loadtest.options import Options
@@ -15,6 +17,7 @@ from loadtest.usage import Unreachable, Unusable
 from services.cli.failures import Exit, Failure
 from services.cli.load.asked import Asked, settle
 from services.cli.load.own import OwnExchange
+from services.cli.writing import not_written
 
 
 def load(asked: Asked) -> int:
@@ -35,7 +38,7 @@ def load(asked: Asked) -> int:
             own = OwnExchange(_matchers(options.scenario))
         with watcher(console, options) as watching:
             most = run.reached_at_most(options, watching) if asked.ceiling else None
-            result = run.run(options, _command(), own, watching, beside, most)
+            played = run.run(options, _command(), own, watching, beside, most)
     except Unusable as problem:
         raise Failure(Exit.USAGE, problem.what, "", problem.remedy) from None
     except Unreachable as failure:
@@ -49,21 +52,30 @@ def load(asked: Asked) -> int:
     finally:
         if own is not None:
             own.end()
-    _write_out(result, options)  # before anything else can fail
-    if then is not None:
-        result["run"]["compared"] = compare.compared(then, result, options.max_regress)
-        _write_out(result, options)
-    if options.html is not None:
-        report.write(result, options.html)
+    return _tell(console, options, played, then, as_json=asked.as_json)
+
+
+def _tell(
+    console: Console,
+    options: Options,
+    played: run.Played,
+    then: dict[str, Any] | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Files, then figures, then what is wrong with the files; the exit code."""
+    result = played.result
+    try:
+        if then is not None:
+            result["run"]["compared"] = compare.compared(then, result, options.max_regress)
+    finally:  # a run is long: what it measured is kept, whatever fails
+        unwritten = files.save(options, result, played.histograms)
     text.show(console, result)
-    if asked.as_json:
+    if as_json:
         print(json.dumps(result))
-    return run.exit_code(result)
-
-
-def _write_out(result: dict[str, Any], options: Options) -> None:
-    if options.out is not None:
-        options.out.write_text(json.dumps(result, indent=1) + "\n")
+    for path, error in unwritten:
+        print(not_written(path, error).text(), file=sys.stderr)
+    return run.exit_code(result) or (Exit.NOT_WRITTEN if unwritten else Exit.GOOD)
 
 
 def _command() -> str:

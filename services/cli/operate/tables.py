@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from services.cli.failures import Exit, Failure
 from services.cli.operate.inside import ask, columns, moment
+from services.cli.writing import check_writable, not_written
 
 if TYPE_CHECKING:
     from pit.v1 import lobby_pb2, record_pb2
@@ -90,6 +90,7 @@ def close(target: str, table: str, reason: str) -> None:
 
 def export(target: str, game: str, file: Path, reason: str) -> None:
     """Write the game's file, whole or not at all."""
+    check_writable(file, plain=True)
     unfinished = file.with_name(file.name + ".part")
 
     async def collect(operator: "Operator") -> "record_pb2.Game":
@@ -99,9 +100,7 @@ def export(target: str, game: str, file: Path, reason: str) -> None:
         known = ask(target, collect)
         unfinished.replace(file)
     except OSError as error:
-        raise Failure(
-            Exit.USAGE, f"{file} cannot be written", str(error), "name another file"
-        ) from None
+        raise not_written(file, error) from None
     finally:
         unfinished.unlink(missing_ok=True)
     print(f"{known.name}: {file.stat().st_size} bytes in {file}")
