@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from engine import commands
-from engine.events import Corner, Event, Note
+from engine.cards import count
+from engine.events import Corner, Cornered, Dealt, Event, Note
 from engine.rules import PRESETS, Rules
 from services.archive.facts import (
     Holding,
@@ -175,7 +176,9 @@ def test_a_void_round_has_no_corner() -> None:
 
 def test_without_bull_and_bear_nobody_holds_them() -> None:
     game = WholeGame("basic", 3, seed=2).played(rounds=2)
-    for facts in facts_of(numbered(game.items)):
+    rounds = list(facts_of(numbered(game.items)))
+    assert len(rounds) == 2
+    for facts in rounds:
         assert (facts.bull, facts.bear) == ((), ())
         assert facts.reach is not None
         assert facts.reach.near.seq <= facts.reach.held.seq < facts.reach.rang.seq
@@ -186,7 +189,9 @@ def test_cards_that_moved_add_up_over_whole_games() -> None:
     game = WholeGame("deluxe", 5, seed=4).played(rounds=3)
     rounds = list(facts_of(numbered(game.items)))
     assert [facts.round for facts in rounds] == [1, 2, 3]
-    for facts in rounds:
+    deals = [item for item in game.items if isinstance(item, Dealt)]
+    corners = [item for item in game.items if isinstance(item, Cornered)]
+    for facts, dealt, cornered in zip(rounds, deals, corners, strict=True):
         assert facts.reach is not None
         gained = sum(
             move.cards * ((move.taker == facts.reach.seat) - (move.giver == facts.reach.seat))
@@ -194,8 +199,10 @@ def test_cards_that_moved_add_up_over_whole_games() -> None:
             for move in wandering.moves
             if wandering.lane == facts.reach.lane
         )
-        assert gained >= 0
-        json.dumps(plain(facts))
+        began = dealt.hands[facts.reach.seat]
+        assert began is not None
+        assert gained == count(cornered.hand, facts.reach.lane) - count(began, facts.reach.lane)
+        assert json.loads(json.dumps(plain(facts)))["round"] == facts.round
         assert sum(one.to_ms - one.from_ms for one in facts.bear) == facts.ended_ms
 
 

@@ -163,6 +163,7 @@ def test_the_bull_is_kept_near_the_corner_only() -> None:
     near = offers_made(
         CAREFUL, lambda seed: sight(cards(wheat=7, bull=1, corn=1), OpenOffer(1, 1), seed=seed)
     )
+    assert far
     assert all(count(act.lot, BULL) for act in far)
     assert near
     assert not any(count(act.lot, BULL) for act in near)

@@ -28,6 +28,7 @@ def players(strategy: Strategy, pace: Pace) -> Callable[[random.Random], Player]
 
 def assert_few_voids(preset: str, pace: str, rounds: int) -> None:
     tally = play_rounds(preset, rounds, players(CAREFUL, PACES[pace]), seed=rounds)
+    assert tally.rounds == rounds
     assert tally.voids <= VOIDS_MAX * tally.rounds, f"{tally.voids} of {tally.rounds} rounds"
 
 

@@ -3,10 +3,11 @@
 import asyncio
 from typing import Any
 
-from pit.v1 import lobby_pb2, play_pb2
+from pit.v1 import lobby_pb2
 
 from services.client.protocol import SeatProtocol
 from services.gateway.bot_seats import CLAIM_MS, OFFER_S, BotSeats, Watcher
+from services.gateway.methods import Stream, methods_of
 from services.gateway.session.roles import Role
 from support.front import Front, Seated
 
@@ -145,8 +146,6 @@ def wants_bot(seat: Seated) -> bool:
 
 
 async def test_a_stream_of_bot_seats_gives_tokens_that_let_a_bot_in() -> None:
-    from services.gateway.methods import Stream, methods_of
-
     async with Front() as front:
         table = await bots_table(front)
         caller = front.person(5, Role.BOT)
@@ -162,4 +161,3 @@ async def test_a_stream_of_bot_seats_gives_tokens_that_let_a_bot_in() -> None:
         claim = front.tokens.seat_claim(seats[0].seat_token)
         assert claim.bot
         await answers.aclose()
-        assert play_pb2

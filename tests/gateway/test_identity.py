@@ -158,10 +158,13 @@ async def test_a_repeated_sign_in_does_not_bring_a_changed_name_back() -> None:
 
 
 async def test_a_repeated_sign_in_costs_its_address_nothing() -> None:
-    store = Store()
-    identity = service(store)
+    identity = service(Store())
     for _ in range(PUBLIC.sign_ins.burst + 1):
         await guest(identity, "192.0.2.7", request_id=b"r" * 16)
+    for _ in range(PUBLIC.sign_ins.burst - 1):
+        await guest(identity, "192.0.2.7")
+    with pytest.raises(Refused, match="RATE_LIMITED"):
+        await guest(identity, "192.0.2.7")
 
 
 async def test_calls_without_a_token_come_at_their_addresses_rate() -> None:

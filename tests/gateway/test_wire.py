@@ -45,8 +45,7 @@ def test_a_batch_is_what_protobuf_writes(
     assert shared.message(items) is shared.message(list(items)), "made once for all"
 
 
-@given(some.integers(0, 2**63))
+@given(some.integers(1, 2**63 - 1))
 def test_a_varint_is_what_protobuf_writes(number: int) -> None:
-    written = play_pb2.Batch(sent_us=number).SerializeToString() if number < 2**63 else b""
-    if written:
-        assert written == b"\x08" + wire.varint(number)
+    written = play_pb2.Batch(sent_us=number).SerializeToString()
+    assert written == b"\x08" + wire.varint(number)

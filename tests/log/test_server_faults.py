@@ -228,8 +228,10 @@ def test_scripts_survive_a_script_flush(server: EmbeddedServer):
     turns.acquire()
     turns.turn()
     raw.call("SCRIPT", "FLUSH")
-    turns.turn()
+    written = [f"{turns.epoch}-0", f"{turns.epoch}-1", turns.turn()]
+    raw.call("SCRIPT", "FLUSH")
     turns.snapshot([(A, b"state")])
+    assert turns.out() == written
     turns.log.close()
     raw.close()
 
