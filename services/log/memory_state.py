@@ -190,12 +190,15 @@ class State:
 
     def commands_after(self, shard: int, position: InPosition, count: int) -> list[InEntry]:
         after = parse_id(position.entry)
+        newest_first = takewhile(
+            lambda one: parse_id(one[0]) >= after, reversed(self.shards[shard].commands)
+        )
         own, later = [], []
-        for entry_id, body in self.shards[shard].commands:
-            if entry_id == position.entry and position.done:
-                own.append(InEntry(entry_id, body, position.done))
-            elif parse_id(entry_id) > after:
+        for entry_id, body in list(newest_first)[::-1]:
+            if entry_id != position.entry:
                 later.append(InEntry(entry_id, body, 0))
+            elif position.done:
+                own.append(InEntry(entry_id, body, position.done))
         return own + later[:count]
 
     def out_after(self, shard: int, out_id: str, count: int) -> list[OutEntry]:

@@ -46,6 +46,8 @@ class PlayedSeat:
 
     def step(self, now_s: float) -> None:
         now = now_s * HURRY
+        if not self.seated.door.messages and (self.over or now < self._player.wake_at):
+            return
         for happening in self.seated.take():
             view = self.seated.view
             match happening:
