@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test test-all soak lint bench peers proto compiled
+.PHONY: demo test test-all soak lint lock bench peers proto compiled
 
 demo: $(VENV)/.run
 	$(BIN)/pit demo
@@ -27,6 +27,14 @@ lint: $(VENV)/.lint
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
 	cd proto && ../$(BIN)/buf lint
+	sh deploy/audit.sh $(BIN)/pip-audit
+
+# What production runs, locked anew: every package at the newest version that pyproject.toml allows.
+lock: $(VENV)/.lint
+	head -n 2 deploy/requirements.txt > deploy/requirements.new
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	    --no-annotate --no-header pyproject.toml >> deploy/requirements.new
+	mv deploy/requirements.new deploy/requirements.txt
 
 bench: $(VENV)/.lint
 	$(BIN)/python -m loadtest.bench

@@ -90,12 +90,20 @@ def deployed(line: str, _settings: dict[str, str], _here: Here) -> None:
     assert line in [*in_containers(), *without_containers()]
 
 
+def installed(line: str, _settings: dict[str, str], _here: Here) -> None:
+    """As the image does it; `tests/deploy/test_lock.py` looks at the lock itself."""
+    image = (ROOT / "deploy/Dockerfile").read_text()
+    options = [word for word in shlex.split(line) if word.startswith(("--", "/opt"))]
+    assert all(option in image for option in options), line
+
+
 HOW: dict[str, Callable[[str, dict[str, str], Here], None]] = {
     r"make (demo|test)": made,
     r"pit (table|verify|results|operate --help|audit --help).*": run,
     r"pit demo .*": accepted,
     r"pit play.*": at_a_terminal,
     r"python3 -c .*": shell,
+    r"python3 -m venv /opt/pit|/opt/pit/bin/pip install .*": installed,
     r"(docker compose|sh deploy/keys.sh|set -a|mkdir -p|STORE_USERS=|PIT_REDIS_URL=|honcho).*": deployed,
 }
 

@@ -77,7 +77,7 @@ def test_systemd_can_read_every_unit(unit: Path, tmp_path: Path) -> None:
     assert (done.returncode, about_ours) == (0, [])
 
 
-@pytest.mark.parametrize("script", ["keys.sh", "valkey/start.sh"])
+@pytest.mark.parametrize("script", ["keys.sh", "audit.sh", "valkey/start.sh"])
 def test_scripts_are_plain_shell(script: str) -> None:
     assert run("sh", "-n", DEPLOY / script).returncode == 0
     assert os.access(DEPLOY / script, os.X_OK)
