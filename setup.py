@@ -83,6 +83,8 @@ HOT = (
     "loadtest/samples.py",
     "loadtest/scrutiny.py",
     "loadtest/seat.py",
+    "loadtest/shared.py",
+    "loadtest/slot.py",
     "loadtest/table.py",
     "loadtest/view.py",
 )

@@ -15,7 +15,7 @@ from typing import Any, Final
 from pit.v1 import table_pb2
 
 from loadtest import outcomes
-from loadtest.acts import Mind, choose, message_of
+from loadtest.acts import choose, message_of
 from loadtest.checks import Checks
 from loadtest.connections.port import Connections, Metadata
 from loadtest.course import Course
@@ -26,6 +26,7 @@ from loadtest.plan import Kind, Plan
 from loadtest.samples import Samples
 from loadtest.scenarios import CHURN_SHARE_PER_S
 from loadtest.seat import LoadSeat
+from loadtest.slot import Slot
 from loadtest.table import LoadTable
 from services.bots.acts import SayReady, command_of
 from services.client.errors import Refused
@@ -59,37 +60,6 @@ _READY_IN: Final[dict[int, int]] = {
     table_pb2.READY_FOR_OPEN: table_pb2.PHASE_SORTING,
     table_pb2.READY_FOR_NEXT: table_pb2.PHASE_BETWEEN,
 }
-
-
-class Slot:
-    """A place for a table, and the one that is in it."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.table: LoadTable | None = None
-        self.seats: list[LoadSeat] = []
-        self.minds: list[Mind] = []
-        self.idle: list[LoadSeat] = []
-        """The same seats, who has been idle for longest first."""
-        self.began: asyncio.Event = asyncio.Event()
-
-    def able(self) -> list[int]:
-        """Those that may act: who waits for nothing first, then who has been idle longest."""
-        table = self.table
-        found: list[int] = []
-        if table is None or table.public is None:
-            return found
-        views, round_now = table.seated, table.public.round
-        waiting: list[int] = []
-        for seat in self.idle:
-            number = seat.number
-            if seat.able and views[number].round == round_now:  # it has its hand of this round
-                (waiting if seat.waits else found).append(number)
-        return found + waiting if waiting else found
-
-    def acted(self, seat: LoadSeat) -> None:
-        self.idle.remove(seat)
-        self.idle.append(seat)
 
 
 class Crowd:

@@ -4,19 +4,17 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 from grpc import StatusCode
 from pit.v1 import play_pb2, table_pb2
 
 from loadtest.acts import Mind
-from loadtest.checks import Checks
-from loadtest.connections.port import Connections, Listener, Stream
-from loadtest.course import Course
+from loadtest.connections.port import Listener, Stream
 from loadtest.outcomes import Outcomes
 from loadtest.plan import Kind
 from loadtest.record import Record
-from loadtest.samples import Samples
+from loadtest.shared import Shared
 from loadtest.table import LoadTable
 from loadtest.view import OwnView
 from services.client.backoff import Backoff
@@ -38,30 +36,6 @@ from services.client.view import TableView
 
 IN_FLIGHT_MAX: Final = 8
 """Commands that a seat sends without waiting: half of what the exchange takes."""
-
-
-class Shared(Protocol):
-    """What the seats of a worker have in common."""
-
-    connections: Connections
-    samples: Samples
-    checks: Checks
-    course: Course
-
-    def look(self, now: float) -> None:
-        """The plan is to be looked at: it is `course.look_at`, or later. Called between two
-        messages."""
-
-    def metadata(self, seat: "LoadSeat") -> tuple[tuple[str, str], ...]: ...
-
-    def answered(self, seat: "LoadSeat") -> None:
-        """One of its actions has its outcome."""
-
-    def failed(self, failure: Exception) -> None:
-        """A fault of ours."""
-
-    def lost(self, seat: "LoadSeat", why: str) -> None:
-        """The seat is gone for good, unasked."""
 
 
 class LoadSeat:

@@ -14,10 +14,11 @@ from typing import Any, Final
 from loadtest.connections.grpcio import GrpcioConnections
 from loadtest.connections.lean import LeanConnections
 from loadtest.connections.port import Connections
-from loadtest.crowd import Crowd, Slot
+from loadtest.crowd import Crowd
 from loadtest.messages import Done, Failed, FromWorker, Go, Opened, Orders, Progress, Report, Stop
 from loadtest.opening import Opener, Persons
 from loadtest.scenarios import SLOW_SHARE
+from loadtest.slot import Slot
 from loadtest.slow import SlowReaders
 from services.client.errors import ClientError
 
