@@ -1,6 +1,7 @@
 """Every alert fires when its cause is there, and stays quiet when it only looks like it."""
 
 import json
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from support.panels import DASHBOARD
 from support.require import need
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -351,3 +353,30 @@ def test_every_alert_says_how_urgent_it_is_and_what_to_do(name: str) -> None:
     assert path == "deploy/RUNBOOK.md"
     assert anchor in anchors((DEPLOY / "RUNBOOK.md").read_text())
     assert "vector(" not in alert["expr"], "an alert on nothing never fires"
+
+
+def alert_entries() -> str:
+    text = (DEPLOY / "RUNBOOK.md").read_text()
+    return text.partition("\n## Alerts\n")[2].partition("\n## ")[0]
+
+
+def test_the_runbook_has_an_entry_for_each_alert_and_for_nothing_else() -> None:
+    entries = re.findall(r"^### (.*)$", alert_entries(), re.M)
+    assert sorted(entries) == sorted(alerts())
+    for name, entry in zip(entries, alert_entries().split("\n### ")[1:], strict=True):
+        for part in ("**Means:**", "**First look:**", "**Do:**"):
+            assert part in entry, f"{name} lacks {part}"
+
+
+def test_what_the_runbook_says_to_look_at_is_there() -> None:
+    """Panels and rows of the dashboard, other entries, parts of the runbook itself."""
+    named = {
+        name.replace("\n", " ")
+        for name in re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", alert_entries())
+    }
+    shown = {panel["title"] for panel in json.loads(DASHBOARD.read_text())["panels"]}
+    heads = set(re.findall(r"^#+ (.*)$", (DEPLOY / "RUNBOOK.md").read_text(), re.M))
+    rights = {"Rights"}  # of services/log/README.md
+    assert named - shown - heads - rights == set()
+    for name in re.findall(r"\bPit[A-Z]\w+", (DEPLOY / "RUNBOOK.md").read_text()):
+        assert name in alerts(), name
