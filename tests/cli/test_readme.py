@@ -104,7 +104,7 @@ HOW: dict[str, Callable[[str, dict[str, str], Here], None]] = {
     r"pit play.*": at_a_terminal,
     r"python3 -c .*": shell,
     r"python3 -m venv /opt/pit|/opt/pit/bin/pip install .*": installed,
-    r"(docker compose|sh deploy/keys.sh|set -a|mkdir -p|STORE_USERS=|PIT_REDIS_URL=|honcho).*": deployed,
+    r"(docker compose|sh deploy/keys.sh|set -a|mkdir -p|STORE_USERS=|PIT_REDIS_URL=|export PIT_OPERATOR_TOKEN|honcho).*": deployed,
 }
 
 

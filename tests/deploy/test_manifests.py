@@ -106,7 +106,7 @@ def commands() -> dict[str, list[str]]:
 def test_every_command_is_one_of_pit() -> None:
     served = {"compose": set[str](), "Procfile": set[str](), "pit": set[str]()}
     for where, words in commands().items():
-        if words != ["pit", "store", "init"]:
+        if words not in (["pit", "store", "init"], ["pit", "doctor"]):
             _, verb, role = words
             assert verb == "serve", where
             served[re.split(r"[ -]", where)[0]].add(role)
@@ -241,14 +241,30 @@ do kill -0 $!; done
 
 
 def test_the_readme_s_lines_name_services_of_the_composition() -> None:
-    words = [shlex.split(line) for line in in_containers() if line.startswith("docker")]
-    assert len(words) == 3
+    lines = re.findall(r"docker compose[^()\n]*", "\n".join(in_containers()))
+    assert len(lines) == 5
     services = compose()["services"]
-    for docker, verb, _, path, act, *rest in words:
-        assert (docker, verb, path) == ("docker", "compose", "deploy/compose.yaml")
-        named = [word for word in rest if not word.startswith("-")][:1]
+    for _docker, _verb, option, path, act, *rest in map(shlex.split, lines):
+        assert (option, path) == ("-f", "deploy/compose.yaml")
         assert act in {"run", "up", "exec"}
-        assert all(name in services for name in named)
+        if act == "up":
+            assert rest == ["-d"]
+            continue
+        named = next(place for place, word in enumerate(rest) if word in services)
+        assert set(rest[:named]) <= {"--rm", "-T", "-e", "PIT_OPERATOR_TOKEN"}
+        # `run` puts its words behind the image's entry point, `exec` begins anew.
+        assert rest[named + 1 : named + 2] == (["pit"] if act == "exec" else ["doctor"]) or (
+            rest[named] == "setup"
+        )
+
+
+def test_a_person_s_services_start_by_hand_and_write_only_what_they_must() -> None:
+    services = compose()["services"]
+    for name in ("setup", "backup"):
+        assert services[name]["profiles"] == [name]
+        assert services[name]["restart"] == "no"
+        assert "backups:/var/lib/pit" in services[name]["volumes"]
+    assert "records:/records:ro" in services["backup"]["volumes"]
 
 
 def well(*arguments: str, **settings: str) -> bool:
