@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+# For tests that mostly wait for processes to be missed, or for leases and deadlines.
+WAITING_WORKERS ?= 3
 
 .PHONY: demo test test-all soak lint lock bench peers proto compiled
 
@@ -11,11 +13,11 @@ demo: $(VENV)/.run
 
 # Unit, rules, property, contract and integration tests on a real Valkey; under 3 minutes.
 test: $(VENV)/.test
-	$(BIN)/pytest -n $(WORKERS) -m "not all and not soak"
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not all and not soak"
 
 # What CI runs besides: larger counts, kill loops, Debian's redis. Under 10 minutes with `test`.
 test-all: $(VENV)/.test test
-	$(BIN)/pytest -n $(WORKERS) -m "all and not soak"
+	$(BIN)/pytest -n $(WAITING_WORKERS) --dist worksteal -m "all and not soak"
 
 soak: $(VENV)/.test
 	$(BIN)/pytest -m soak --timeout 0

@@ -10,9 +10,43 @@ from hypothesis import settings
 from services.log.server import EmbeddedServer
 from support.valkey import binary_of, emptied, running
 
+LONGEST = (
+    "deploy/test_compiled.py",
+    "cli/test_demo.py",
+    "gateway/test_leaks.py",
+    "matcher/test_processes.py",
+    "deploy/test_live.py",
+    "cli/test_drill.py",
+    "loadtest/test_local.py",
+    "engine/test_twin.py",
+    "bots/test_table_manners.py",
+    "bots/test_real_exchange.py",
+    "archive/test_process.py",
+    "client/test_records.py",
+    "gateway/test_dispute.py",
+    "play/test_terminal.py",
+    "engine/test_machine.py",
+    "gateway/test_lobby_processes.py",
+    "gateway/test_processes.py",
+)
+"""Files whose tests take longest, in this order."""
+
 settings.register_profile("quick", max_examples=50, deadline=None)
 settings.register_profile("deep", max_examples=2_000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of what `make test` runs the longest files come last, as what they find is mostly found
+    sooner; of the rest first, lest one worker be left alone with them at the end."""
+
+    def place(item: pytest.Item) -> int:
+        name = "/".join(item.path.parts[-2:])
+        later = len(LONGEST) - LONGEST.index(name) if name in LONGEST else 0
+        return -later if item.get_closest_marker("all") else later
+
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")

@@ -42,7 +42,9 @@ KEYS = [
     "unavailable_ms",
 ]
 UNAVAILABLE_MS_MAX = 3_000
+"""Of most; a machine that runs other tests, too, may make a single one longer."""
 KILLS = 3
+KILL_EVERY_S = 4
 
 
 def arguments(data: Path, *, tables: int, kill_every_s: float) -> list[str]:
@@ -343,18 +345,25 @@ def is_alive(pid: int) -> bool:
     return bool(command_line(pid))
 
 
-@pytest.mark.all
-@pytest.mark.timeout(200)
-def test_twenty_kills_under_play(tmp_path: Path) -> None:
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize(
+    "kills", [pytest.param(6, marks=pytest.mark.all), pytest.param(60, marks=pytest.mark.soak)]
+)
+def test_kills_under_play(tmp_path: Path, kills: int) -> None:
+    """Of one matcher after the other; twenty in a row are in `tests/matcher`."""
+    seconds = (kills + 1) * KILL_EVERY_S
     outcome = pit(
-        *arguments(tmp_path, tables=12, kill_every_s=4), "--duration", "84", timeout_s=150
+        *arguments(tmp_path, tables=12, kill_every_s=KILL_EVERY_S),
+        *("--duration", str(seconds)),
+        timeout_s=seconds + 90,
     )
     figures = must_be_good(outcome, tmp_path)
-    assert figures["kills"] >= 20
-    assert figures["takeovers"] >= 20
+    assert figures["kills"] >= kills
+    assert figures["takeovers"] >= kills
     assert figures["invariant_breaks"] == figures["errors"] == 0
-    assert figures["unavailable_ms"]["max"] <= UNAVAILABLE_MS_MAX
-    assert figures["games_finished"] >= 10
+    assert figures["unavailable_ms"]["p50"] <= UNAVAILABLE_MS_MAX
+    assert figures["unavailable_ms"]["max"] <= 2 * UNAVAILABLE_MS_MAX
+    assert figures["games_finished"] >= kills / 2
 
 
 @pytest.mark.all

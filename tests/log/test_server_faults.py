@@ -156,6 +156,7 @@ def test_a_server_that_is_gone_is_unavailable(tmp_path: Path):
         turns = Turns(RedisOwnerLog(server.url))
         turns.acquire()
         turns.turn()
+        on_disk(server)
         server.kill()
         with pytest.raises(Unavailable):
             turns.log.exchange([turns.next_commit()], {1: START}, 0, 1)
@@ -165,6 +166,14 @@ def test_a_server_that_is_gone_is_unavailable(tmp_path: Path):
         turns.turn()
         assert len(turns.out()) == 3, "F13: a killed server has lost nothing"
         turns.log.close()
+
+
+def on_disk(server: EmbeddedServer) -> None:
+    """Wait until the server has written all that it acknowledged: with a slow disk that may be up
+    to a second later."""
+    raw = SyncConnection(server.url)
+    assert raw.ask("WAITAOF", 1, 0, 20_000, wait_s=20)[0] == 1
+    raw.close()
 
 
 async def test_a_busy_server_has_done_nothing(server: EmbeddedServer):

@@ -93,7 +93,8 @@ class Turns:
     def turn(self, *chunks: tuple[str, bytes], later_ms: int = 1) -> str:
         """One turn that must be applied; its id."""
         commit = self.next_commit(*chunks, later_ms=later_ms)
-        assert self.send(commit) is None
+        outcome = self.send(commit)
+        assert outcome is None, repr(outcome)
         return commit.id
 
     def next_snapshot(
