@@ -256,6 +256,10 @@ class Table(HotTable):
         self.lots: Lots = lots_of(len(DECKS[BASIC.deck]), False, False)
         self.idle_limit_ms = 0
 
+    def time_ms(self, now_ms: int) -> int:
+        """The table's own time, in which its deadlines are: it stands still while it is frozen."""
+        return self.frozen_at_ms or now_ms
+
     @property
     def wake_at_ms(self) -> int:
         """The next deadline in log time, 0 for none: a `Tick` at that time does something."""

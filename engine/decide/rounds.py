@@ -145,16 +145,11 @@ def committed(
     return Committed(table.round + 1, commitment(seed), seed, next_deal_at_ms, tied)
 
 
-def time_ms(table: Table, now_ms: int) -> int:
-    """The table's own time, in which its deadlines are: it stands still while it is frozen."""
-    return table.frozen_at_ms or now_ms
-
-
 def away_event(table: Table, index: int, absence: Absence, now_ms: int) -> SeatAway:
     """`until_ms` is 0 where nothing will follow: a table that waits, a hand a bot plays."""
     seat = table.seats[index]
     waits = table.absent_policy == c.AbsentPolicy.WAIT or seat.bot or seat.bot_wanted
-    until_ms = 0 if waits else time_ms(table, now_ms) + table.rules.away_grace_s * SECOND_MS
+    until_ms = 0 if waits else table.time_ms(now_ms) + table.rules.away_grace_s * SECOND_MS
     return SeatAway(index, int(absence), until_ms, now_ms)
 
 
@@ -191,7 +186,7 @@ def voided(table: Table, reason: str, operator: str, now_ms: int, chance: Chance
     the number of rounds that are played at all."""
     over = _broken_off(table, now_ms, reason, operator)
     if table.tied:
-        next_deal_at_ms = time_ms(table, now_ms) + NEXT_DEAL_MS
+        next_deal_at_ms = table.time_ms(now_ms) + NEXT_DEAL_MS
         return (over, committed(table, chance, next_deal_at_ms, table.tied))
     scores = over.totals
     return (over, _what_follows(table, NOBODY, over.deltas, scores, now_ms, chance, counts=False))
@@ -222,7 +217,7 @@ def _what_follows(
     """The game's end, or the commitment to the next deal. `winner` is `NOBODY` when void, and
     `counts` whether it is then one of those that running end the game."""
     rules = table.rules
-    next_deal_at_ms = time_ms(table, now_ms) + NEXT_DEAL_MS
+    next_deal_at_ms = table.time_ms(now_ms) + NEXT_DEAL_MS
     if table.tied:
         if winner in table.tied or table.sudden >= SUDDEN_DEATH_MAX:
             return _sudden_end(table, winner, deltas, totals, now_ms)
