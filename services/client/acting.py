@@ -94,8 +94,13 @@ class WatchProtocol(SeatProtocol):
         if rejected.reason in OLD_ATTACHMENT:
             acting.pending.refused = rejected
             yield self._wait()
-        else:
+        elif rejected.consumed:
             yield from self._on_rejected(rejected)
+        else:
+            # Those after it may have been tried before a reset, but none is on its way now.
+            self._held = True
+            acting.pending.refused = rejected
+            yield from self._go_back_to(acting.pending)
 
     def _returned(self, acting: Acting) -> Pending | None:
         """The command of this call, if it still waits for an outcome under the same number."""

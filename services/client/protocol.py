@@ -291,6 +291,7 @@ class SeatProtocol:
             if same and number < next_number:
                 yield from self._settle_by(answered.get(number), pending)
             elif pending.tries == 0 or (same and number == next_number + len(left)):
+                pending.answered = False  # if it was, its effect is undone, and it never happened
                 left.append(pending)
             else:
                 yield self._settle(number, Unknown("HISTORY"))

@@ -13,61 +13,48 @@ if TYPE_CHECKING:
 
 
 class StreamEvents(Protocol):
-    """Who is told what comes on a stream. None of these may raise."""
-
-    def message(self, data: bytes) -> None:
-        """One whole message of the peer."""
-
-    def half_closed(self) -> None:
-        """The peer has said everything, without trailers."""
-
-    def headers(self, headers: Headers) -> None:
-        """A client is told how the answer begins."""
-
-    def trailers(self, headers: Headers) -> None:
-        """The peer has said everything; how the call ends, if the peer is the server."""
-
-    def writable(self) -> None:
-        """`ready` is true again."""
-
-    def broken(self, status: Status) -> None:
-        """The peer's messages cannot be read. The stream is still to be ended."""
-
-    def closed(self, status: Status) -> None:
-        """The stream is gone: reset, or its connection lost."""
-
-    def going_away(self, *, now: bool) -> None:
-        """The connection will be closed: soon, or now, so that this is the time for last words."""
-
-
-class Unheard:
-    """Is told everything, and does nothing."""
+    """Who is told what comes on a stream. None of these may raise; who derives from it may leave
+    out what it does not care for (hence the bodies, without which they would be abstract)."""
 
     __slots__ = ()
 
     def message(self, data: bytes) -> None:
-        """One whole message."""
+        """One whole message of the peer."""
+        return
 
     def half_closed(self) -> None:
-        """The peer has said everything."""
+        """The peer has said everything, without trailers."""
+        return
 
     def headers(self, headers: Headers) -> None:
-        """A server is told of none: a request's are known from the beginning."""
+        """A client is told how the answer begins."""
+        return
 
     def trailers(self, headers: Headers) -> None:
-        """The peer has said everything."""
+        """The peer has said everything; how the call ends, if the peer is the server."""
+        return
 
     def writable(self) -> None:
-        """The stream is ready again."""
+        """`ready` is true again."""
+        return
 
     def broken(self, status: Status) -> None:
-        """The peer's messages cannot be read."""
+        """The peer's messages cannot be read. The stream is still to be ended."""
+        return
 
     def closed(self, status: Status) -> None:
-        """The peer has gone."""
+        """The stream is gone: reset, or its connection lost."""
+        return
 
     def going_away(self, *, now: bool) -> None:
-        """The connection will be closed."""
+        """The connection will be closed: soon, or now, so that this is the time for last words."""
+        return
+
+
+class Unheard(StreamEvents):
+    """Does nothing, whatever it is told."""
+
+    __slots__ = ()
 
 
 NOBODY: Final = Unheard()
@@ -142,8 +129,10 @@ class Stream:
             self._end(trailers)
 
     def reset(self, code: int) -> None:
-        """End both sides at once."""
+        """End both sides at once. What waits is not sent, and nothing more is."""
         self.local_ended = self.peer_ended = True
+        self.ready = False
+        self._pending.clear()
         self._connection.reset(self, code)
 
     def lost(self, status: Status) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from services.http2.client import CallFailed, NoRoom
+from services.http2.limits import SERVER
 from services.http2.status import Code
 from support.echo import Told, connected, echo
 
@@ -62,6 +63,34 @@ async def test_a_cancelled_call_is_told_to_the_server_only() -> None:
         ended = server.calls[0].ended
         assert ended is not None
         assert ended.code == Code.CANCELLED
+
+
+async def test_nothing_is_sent_on_a_call_that_was_cancelled() -> None:
+    async with echo() as server, connected(server) as client:
+        told = Told()
+        call = client.start("/echo/same", (), told)
+        call.send(b"x")
+        await told.until(lambda told: told.messages)
+        window = client.window
+        call.cancel()
+        assert not call.ready
+        call.send(b"y")
+        call.half_close()
+        assert client.window == window, "room that the server would never hand back"
+        await client.unary("/echo/same", b"")
+        assert server.calls[0].messages == 1
+        assert await client.unary("/echo/same", b"still there") == b"still there"
+
+
+async def test_nor_is_what_waited_for_the_servers_window() -> None:
+    async with echo() as server, connected(server) as client:
+        call = client.start("/echo/silent", (), Told())
+        message = bytes(SERVER.message_bytes_max)
+        while call.ready:
+            call.send(message)
+        call.cancel()
+        assert not client.blocked
+        assert await client.unary("/echo/same", b"still there") == b"still there"
 
 
 async def test_no_answer_in_time() -> None:
