@@ -55,7 +55,7 @@ class Limits:
     age_grace_s: float = 30.0
     """From the word that a connection goes away to its end."""
     connections_max: int = 0
-    """0: no limit."""
+    """TLS handshakes that are not done count as well. 0: no limit."""
 
 
 SERVER: Final = Limits(

@@ -17,9 +17,8 @@ from services.http2.messages import ACCEPTED, IDENTITY, PACKINGS
 from services.http2.metadata import BadTimeout, Headers, timeout_s
 from services.http2.status import Code, Status, trailers_of
 from services.http2.stream import NOBODY, Stream, StreamEvents, Unheard
+from services.http2.tls_port import BACKLOG, TlsPort
 
-BACKLOG: Final = 4_096
-"""Connections that wait to be accepted: everybody comes back at once after a failure."""
 BEGIN_A_TURN_MAX: Final = 32
 """Clients whose first words are heard in one turn of the loop. Each costs most of a millisecond;
 when all come back at once, those who are there play on, and the store is listened to."""
@@ -108,6 +107,8 @@ class ServerConnection(Connection):
         self._unended: list[Stream] = []
         """Calls that we have answered in this turn of the loop before they were wholly asked."""
         self._admitted = False
+        self.settled = False
+        """Whether the server counts it among its connections, or did."""
 
     def may_begin(self) -> bool:
         if not self._admitted and not self.held:
@@ -126,14 +127,16 @@ class ServerConnection(Connection):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         secured = transport.get_extra_info("ssl_object")
-        if self._server.full or (secured and secured.selected_alpn_protocol() != "h2"):
-            cast("asyncio.Transport", transport).abort()
-            return
-        if not self._server.enters(address_of(transport.get_extra_info("peername"))):
+        if not (
+            secured.selected_alpn_protocol() == "h2"  # it entered before its handshake
+            if secured
+            else self._server.enters(address_of(transport.get_extra_info("peername")))
+        ):
             # Without a word: whoever is greeted first takes the refusal for the end of a good
             # connection, and grpcio then comes back at once, hundreds of times a second.
             cast("asyncio.Transport", transport).abort()
             return
+        self.settled = True
         self._server.connections[self] = None
         super().connection_made(transport)
 
@@ -217,42 +220,42 @@ class Server:
         self.limits = limits
         self._keeper = keeper
         self.connections: dict[ServerConnection, None] = {}
-        self._listening: asyncio.Server | None = None
+        self._places = 0
+        """Those, and the ones whose TLS handshake is not done."""
+        self._listening: asyncio.Server | TlsPort | None = None
         self._ticking: asyncio.TimerHandle | None = None
         self._round: list[ServerConnection] = []
         self._portion = 1
         """How many of the round are looked at at a time. It goes by those there were when the round
         began: by those there are now, it would last for minutes after most have gone at once."""
+        self._share = SHARES - 1
+        """Of the present round. One lasts its second however few there are, who are given anew each
+        time what they may spend in a second."""
         self._begun = 0
         """Clients that have begun in this turn of the loop."""
         self._arrived: deque[ServerConnection] = deque()
         """Those whose turn is yet to come."""
         self._gone = asyncio.Event()
 
-    @property
-    def full(self) -> bool:
-        return 0 < self.limits.connections_max <= len(self.connections)
-
     async def open(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> int:
         """Listen; the port. Raises `OSError` where the address cannot be had."""
         loop = asyncio.get_running_loop()
-        self._listening = await loop.create_server(
-            lambda: ServerConnection(self),
-            host,
-            port,
-            ssl=tls,
-            ssl_handshake_timeout=self.limits.handshake_s if tls else None,
-            backlog=BACKLOG,
-        )
+        if tls is not None:
+            self._listening = secured = TlsPort(self, tls)
+            port = await secured.open(host, port)
+        else:
+            self._listening = await loop.create_server(self.connection, host, port, backlog=BACKLOG)
+            listening: Any = self._listening  # its sockets are not the tuple they are said to be
+            port = int(listening.sockets[0].getsockname()[1])
         self._ticking = loop.call_later(TICK_S / SHARES, self._tick)
-        listening: Any = self._listening  # its sockets are not the tuple that they are said to be
-        return int(listening.sockets[0].getsockname()[1])
+        return port
 
     def _tick(self) -> None:
         """Look at the next portion of the connections."""
         loop = asyncio.get_running_loop()
         self._ticking = loop.call_later(TICK_S / SHARES, self._tick)
-        if not self._round:
+        self._share = (self._share + 1) % SHARES
+        if not self._share:
             self._round = list(self.connections)
             self._portion = len(self._round) // SHARES + 1
         now_s = loop.time()
@@ -261,8 +264,22 @@ class Server:
         del self._round[-self._portion :]
 
     def enters(self, address: str) -> bool:
-        """Whether one more connection from there is taken."""
-        return self._keeper is None or self._keeper.enters(address)
+        """Whether one more connection from there is taken. Who is taken `leaves` later."""
+        if 0 < self.limits.connections_max <= self._places:
+            return False
+        if self._keeper is not None and not self._keeper.enters(address):
+            return False
+        self._places += 1
+        return True
+
+    def leaves(self, address: str) -> None:
+        self._places -= 1
+        if self._keeper is not None:
+            self._keeper.leaves(address)
+
+    def connection(self) -> ServerConnection:
+        """A new one, for a transport."""
+        return ServerConnection(self)
 
     def admits(self, connection: ServerConnection) -> bool:
         """Whether a client may begin in this turn. If not it is told when."""
@@ -285,8 +302,7 @@ class Server:
         if connection not in self.connections:
             return  # it was never taken
         del self.connections[connection]
-        if self._keeper is not None:
-            self._keeper.leaves(connection.peer)
+        self.leaves(connection.peer)
         if not self.connections:
             self._gone.set()
 

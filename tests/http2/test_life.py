@@ -205,3 +205,21 @@ async def test_who_stays_is_looked_at_every_second_when_most_have_gone_at_once()
     await server.close(0)
     assert any(ticked_s[:SHARES])
     assert any(ticked_s[SHARES:])
+
+
+@pytest.mark.parametrize("connections", [1, 4, 10, 25])
+async def test_what_may_be_spent_in_a_second_is_given_once_a_second(connections: int) -> None:
+    """However few there are, over whom a second's looks are spread."""
+    server = Echo()
+    wires = [Wire(server=server) for _ in range(connections)]
+    looks = [0] * connections
+    for _ in range(3 * SHARES):
+        for wire in wires:
+            wire.connection.life.now_s = 0.0
+        server._tick()
+        looks = [
+            count + (wire.connection.life.now_s > 0)
+            for count, wire in zip(looks, wires, strict=True)
+        ]
+    await server.close(0)
+    assert looks == [3] * connections
