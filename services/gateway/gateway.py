@@ -33,6 +33,7 @@ from services.gateway.operate.orders import READ_EVERY_S, Orders, OrdersStore
 from services.gateway.records.reader import GameReader
 from services.gateway.records.service import RecordService
 from services.gateway.session.core import Session
+from services.gateway.session.expiry import expiry_is
 from services.gateway.session.limits import PUBLIC, Profile, Rank
 from services.gateway.session.port import Door, Ending, Expiring, Flushed, Overdue, Receipt
 from services.gateway.session.roles import Caller, refuse_operators
@@ -340,6 +341,6 @@ class Gateway:
                 sign_in = asking[0].caller.sign_in
                 if sign_in not in newest_s:
                     newest_s[sign_in] = await self._store.newest_expiry(sign_in)
-                asking.popleft().expiry_is(newest_s[sign_in])
+                expiry_is(asking.popleft(), newest_s[sign_in])
         finally:
             self._expiring = [*asking, *self._expiring]

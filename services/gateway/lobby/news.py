@@ -7,7 +7,6 @@ no more than the list itself.
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import replace
 
 import structlog
 from pit.v1 import lobby_pb2
@@ -19,7 +18,8 @@ from services.gateway.lobby.checks import listed, matches
 from services.gateway.lobby.limits import LOOK_EVERY_S, NEWS_TABLES_MAX
 from services.gateway.names import NameBook
 from services.gateway.resource_names import table_name
-from services.gateway.session.limits import EXPIRY_GRACE_S, HEARTBEAT_S
+from services.gateway.session.expiry import token_over
+from services.gateway.session.limits import HEARTBEAT_S
 from services.gateway.session.port import Exchange
 from services.gateway.session.roles import Caller
 from services.log.codec import LobbyLine
@@ -50,7 +50,7 @@ class TableWatch:
         """Whether the list as it was at the beginning is among what waits, or was told."""
         self._told = asyncio.Event()
         self._refused: Refused | None = None
-        self._expiry_asked = False
+        self.expiry_asked = False
 
     # -------------------------------------------------------------- from the lobby
 
@@ -109,18 +109,8 @@ class TableWatch:
 
     def tick(self, now_s: float, wall_s: float) -> None:
         """Called about every second."""
-        if wall_s > self.caller.expires_s + EXPIRY_GRACE_S:
+        if token_over(self, self._exchange, wall_s):
             self.end(Refused(Refusal.TOKEN_EXPIRED))
-        elif wall_s > self.caller.expires_s and not self._expiry_asked:
-            # Again and again: the refresh may be given elsewhere at any moment of the grace.
-            self._expiry_asked = True
-            self._exchange.newer_expiry_wanted(self)
-
-    def expiry_is(self, expires_s: float) -> None:
-        """The newest expiry known of this sign-in."""
-        if expires_s > self.caller.expires_s:
-            self.caller = replace(self.caller, expires_s=expires_s)
-        self._expiry_asked = False
 
     def drain(self) -> None:
         """It is ended when all are; there is nothing to take elsewhere."""

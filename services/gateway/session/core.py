@@ -1,6 +1,5 @@
 """The life of one seat's stream: attach, play, resume, end."""
 
-from dataclasses import replace
 from typing import Final, assert_never
 
 from google.protobuf.message import DecodeError
@@ -15,12 +14,12 @@ from services.gateway.convert.commands import Origin
 from services.gateway.errors import Refusal, Refused
 from services.gateway.identity.attachments import Attachment
 from services.gateway.resource_names import parse_table
+from services.gateway.session.expiry import expiry_is, token_over
 from services.gateway.session.greeting import attached_item, reset_item
 from services.gateway.session.intake import Intake
 from services.gateway.session.limits import (
     ATTACH_TIMEOUT_S,
     EPOCH_BYTES,
-    EXPIRY_GRACE_S,
     FIRST_MESSAGE_TIMEOUT_S,
     HEARTBEAT_S,
     SLOW_READER_S,
@@ -54,7 +53,7 @@ class Session(Intake):
         self._superseded = False
         self._still_follows = False
         """Asks for its seat anew without having missed an event."""
-        self._expiry_asked = False
+        self.expiry_asked = False
         self._by_s = exchange.now_s() + FIRST_MESSAGE_TIMEOUT_S
 
     # -------------------------------------------------------------- from the door
@@ -191,7 +190,7 @@ class Session(Intake):
             raise Refused(Refusal.INVALID_TOKEN)
         if caller.expires_s > self.caller.expires_s:
             self._exchange.expiry_raised(caller)
-            self.expiry_is(caller.expires_s)
+            expiry_is(self, caller.expires_s)
 
     def _receive_ping(self, ping: play_pb2.StreamPing) -> None:
         try:
@@ -312,12 +311,6 @@ class Session(Intake):
 
     # -------------------------------------------------------------- from the clock
 
-    def expiry_is(self, expires_s: float) -> None:
-        """The newest expiry known of this sign-in."""
-        if expires_s > self.caller.expires_s:
-            self.caller = replace(self.caller, expires_s=expires_s)
-        self._expiry_asked = False
-
     def _out_of_time(self, now_s: float, wall_s: float) -> Refusal | None:
         if self._state in {State.NEW, State.ATTACHING} and now_s > self._by_s:
             expected = self._state is State.NEW
@@ -325,9 +318,7 @@ class Session(Intake):
         if not self._door.ready and now_s - self._blocked_since_s > SLOW_READER_S:
             self._exchange.observer.slow_reader()
             return Refusal.SLOW_READER
-        if wall_s > self.caller.expires_s + EXPIRY_GRACE_S:
-            return Refusal.TOKEN_EXPIRED
-        return None
+        return Refusal.TOKEN_EXPIRED if token_over(self, self._exchange, wall_s) else None
 
     def tick(self, now_s: float, wall_s: float) -> None:
         """Called about every second."""
@@ -335,10 +326,6 @@ class Session(Intake):
         if why is not None:
             self.end(Refused(why))
             return
-        if wall_s > self.caller.expires_s and not self._expiry_asked:
-            # Again and again: the refresh may be given elsewhere at any moment of the grace.
-            self._expiry_asked = True
-            self._exchange.newer_expiry_wanted(self)
         if self._state is State.LIVE and now_s - self._last_sent_s > HEARTBEAT_S:
             assert self._feed is not None
             heartbeat = play_pb2.Heartbeat(head_seq=self._feed.head_seq)

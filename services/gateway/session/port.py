@@ -178,6 +178,8 @@ class Flushed(Protocol):
 
 
 class Expiring(Protocol):
-    caller: Caller
+    """A stream, as `session/expiry.py` looks after it."""
 
-    def expiry_is(self, expires_s: float) -> None: ...
+    caller: Caller
+    expiry_asked: bool
+    """Whether it waits to be told the newest expiry of its sign-in."""
