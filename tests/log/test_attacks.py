@@ -195,7 +195,7 @@ def test_a_deleted_lease_stops_its_holder_at_once(backend: Backend, turns: Turns
 
 @pytest.mark.parametrize("hour_ms", [3_600_000, -3_600_000])
 def test_a_clock_an_hour_off_brings_no_second_history(hour_ms: int):
-    """The same with the server's clock wrong; on a real server in test_server_faults."""
+    """The same with the server's clock wrong; on a real server in test_server_disk."""
     clock_ms = [1_800_000_000_000]
     backend = MemoryBackend(MemoryStore(4, server_ms=lambda: clock_ms[0]))
     turns, heir = Turns(backend.owner()), Turns(backend.owner())

@@ -49,3 +49,7 @@ def rejected(items: list[play_pb2.Item]) -> list[tuple[int, str, bool]]:
         for item in items
         if item.HasField("rejected")
     ]
+
+
+def ping(client_us: int = 7) -> play_pb2.PlayRequest:
+    return play_pb2.PlayRequest(ping=play_pb2.StreamPing(client_us=client_us))
