@@ -4,7 +4,6 @@ import asyncio
 import gc
 import os
 import random
-import signal
 import time
 import traceback
 from collections.abc import Coroutine
@@ -47,7 +46,6 @@ def second_told_of(passed_s: float) -> int:
 
 def work(orders: Orders, pipe: Connection) -> None:
     """The process's whole life."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one who started us tells us to stop
     try:
         _run(_Worker(orders, pipe).run())
     except ClientError as failure:

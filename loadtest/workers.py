@@ -9,6 +9,7 @@ from multiprocessing.process import BaseProcess
 from typing import Final, Self
 
 from loadtest.messages import Done, Failed, FromWorker, Orders, ToWorker
+from loadtest.processes import deaf_to_the_terminal
 from loadtest.usage import Unreachable
 
 END_S: Final = 10.0
@@ -30,7 +31,8 @@ class Workers:
         for one in orders:
             ours, theirs = context.Pipe()
             process = context.Process(target=_work, args=(one, theirs), daemon=True)
-            process.start()
+            with deaf_to_the_terminal():
+                process.start()
             theirs.close()
             self._pipes[ours] = one.number
             self._processes[one.number] = process

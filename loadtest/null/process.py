@@ -2,13 +2,13 @@
 
 import asyncio
 import multiprocessing
-import signal
 import time
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Final
 
+from loadtest.processes import deaf_to_the_terminal
 from loadtest.usage import Unreachable
 
 START_S: Final = 20.0
@@ -34,7 +34,8 @@ class NullExchange:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        self._process.start()
+        with deaf_to_the_terminal():
+            self._process.start()
         theirs.close()
         if not self._pipe.poll(START_S):
             raise Unreachable("the null server did not start")
@@ -69,7 +70,6 @@ class NullExchange:
 
 
 def _serve(pipe: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         import uvloop  # noqa: PLC0415 (not there on Windows)
     except ImportError:

@@ -34,11 +34,11 @@ MAINTENANCE: Final = "MAINTENANCE"
 """Why a gateway opens no tables for a while."""
 TABLE_RETRY_S: Final = 1.0
 """Before another try to open a table that was refused."""
+TOLD_AFTER_TRIES: Final = 2
+"""That found nobody, or were refused, one after the other."""
 LEAVING_S: Final = 2.0
 """How long leaving bots wait for the outcomes of what they sent."""
-FATAL: Final = frozenset(
-    {StatusCode.UNAUTHENTICATED, StatusCode.PERMISSION_DENIED, StatusCode.UNIMPLEMENTED}
-)
+FATAL: Final = frozenset({StatusCode.PERMISSION_DENIED, StatusCode.UNIMPLEMENTED})
 """Ends of the list of wanted seats that waiting does not mend."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -71,8 +71,8 @@ class House:
         self._seated: dict[tuple[str, int], SeatedBot] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
-        self._not_trusted = ""
-        """What was last said of a gateway that cannot be trusted."""
+        self._told: set[str] = set()
+        """What was said of gateways since one of them last did what we ask."""
 
     async def open_tables(self, count: int) -> None:
         """Open so many tables of our own; each is followed by another when its game ends.
@@ -96,7 +96,7 @@ class House:
 
     async def follow(self) -> None:
         """Seat a bot wherever one is wanted, for ever. Raises `ClientError` when refused."""
-        backoff = Backoff()
+        backoff, tries = Backoff(), 0
         while True:
             connection = self._exchange.channels.lease()
             stub = lobby_pb2_grpc.LobbyServiceStub(connection.channel)
@@ -108,13 +108,15 @@ class House:
                 )
                 async for response in call:
                     backoff.succeeded()
+                    tries = 0
+                    self._answered(connection.target)
                     for wanted in response.wanted:
                         self._seat(wanted)
             except aio.AioRpcError as error:
                 self._exchange.channels.failed(connection.target)
                 wait_s = details_of(error)[1]
-                if error.code() == StatusCode.UNAVAILABLE:
-                    await self._tell_trust(connection.target)
+                tries += 1
+                await self._tell(error.code(), connection.target, tries)
                 if error.code() == StatusCode.UNAUTHENTICATED:
                     await self._exchange.credentials.renew()
                 elif error.code() in FATAL:
@@ -123,12 +125,32 @@ class House:
                 self._exchange.channels.release(connection)
             await asyncio.sleep(backoff.delay_s(wait_s))
 
-    async def _tell_trust(self, target: str) -> None:
-        """Other gateways may be fine, and certificates are mended while we wait: say it once."""
-        untrusted = await self._exchange.channels.why_not(target)
-        if untrusted is not None and untrusted.message != self._not_trusted:
-            self._not_trusted = untrusted.message
-            log.error("gateway_not_trusted", reason=untrusted.message, fix=untrusted.remedy)
+    async def _tell(self, code: StatusCode, target: str, tries: int) -> None:
+        """Other gateways may be fine, and what is wrong is mended while we wait: say it once. A
+        gateway that restarts, or a token that has just expired, is not worth a word."""
+        untrusted = None
+        if code == StatusCode.UNAVAILABLE:
+            untrusted = await self._exchange.channels.why_not(target)
+        if untrusted is not None:
+            event, reason, fix = "gateway_not_trusted", untrusted.message, untrusted.remedy
+        elif tries < TOLD_AFTER_TRIES:
+            return
+        elif code == StatusCode.UNAUTHENTICATED:
+            event, reason = "token_refused", f"{target} does not take a token that we signed"
+            fix = "give bots and gateways the same PIT_TOKEN_KEYS, and machines the same time"
+        elif code == StatusCode.UNAVAILABLE:
+            event, reason = "gateway_unreachable", f"nobody answers at {target}"
+            fix = "see that a gateway runs there; PIT_GATEWAY names it"
+        else:
+            return
+        if reason not in self._told:
+            self._told.add(reason)
+            log.error(event, reason=reason, fix=fix)
+
+    def _answered(self, target: str) -> None:
+        if self._told:
+            self._told.clear()
+            log.info("gateway_answers", target=target)
 
     async def close(self) -> None:
         """Let every bot finish what it has begun, then go."""

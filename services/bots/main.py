@@ -22,7 +22,7 @@ from services.client.exchange import Exchange
 from services.client.trust import BadTarget
 from services.collector import settle_collector
 from services.metrics.process import serve_process
-from services.settings import Settings
+from services.settings import Settings, SettingsProblem
 
 REPORT_S: Final = 1.0
 EXIT_REFUSED: Final = 3
@@ -43,7 +43,8 @@ def run(
     rules: str = "blitz",
     seats: int = 4,
 ) -> int:
-    """Play until SIGTERM or SIGINT. Exit code 0; 3 when the gateway refuses us; 2 for wrong use.
+    """Play until SIGTERM or SIGINT. Exit code 0; 3 when the gateway refuses us. Raises
+    `SettingsProblem`.
 
     `targets` are gateways (`settings.gateway_target` if none). With `keep_tables` the process
     opens so many tables for its bots, and another one whenever a game has ended.
@@ -69,18 +70,13 @@ def run(
             house = House(exchange, manner, chance, tables)
             return await _until_stopped(house, keep_tables, settings.report)
 
-    if strategy not in STRATEGIES:
-        log.error("no_such_strategy", strategy=strategy, known=list(STRATEGIES))
-        return 2
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(play())
     except NoTokenKey as problem:
-        log.error("no_token_key", reason=str(problem))
-        return 2
+        raise SettingsProblem(f"{problem}.") from None
     except BadTarget as problem:
-        log.error("no_such_gateway", reason=str(problem), setting="PIT_GATEWAY")
-        return 2
+        raise SettingsProblem(f"PIT_GATEWAY: {problem}.") from None
 
 
 async def _until_stopped(house: House, keep_tables: int, report: Path | None) -> int:

@@ -8,6 +8,8 @@ import jwt
 
 LIFE_S: Final = 900
 """No access token lives longer."""
+KEY_BYTES_MIN: Final = 32
+"""Gateways take no shorter key."""
 _BASE32: Final = "abcdefghijklmnopqrstuvwxyz234567"
 
 
@@ -22,9 +24,16 @@ def new_bot_id() -> str:
 
 def mint(token_keys: str, bot: str, session: str) -> tuple[str, float]:
     """A token with the role bot, and its life in seconds."""
-    key_id, _, secret = token_keys.split(",", maxsplit=1)[0].partition(":")
-    if not key_id or not secret:
-        raise NoTokenKey("PIT_TOKEN_KEYS must hold kid:hex; bots sign their own token with it")
+    key_id, _, digits = token_keys.split(",", maxsplit=1)[0].strip().partition(":")
+    try:
+        secret = bytes.fromhex(digits)
+    except ValueError:
+        secret = b""
+    if not key_id or len(secret) < KEY_BYTES_MIN:
+        raise NoTokenKey(
+            f"PIT_TOKEN_KEYS must hold kid:hex, at least {KEY_BYTES_MIN} bytes: bots sign their "
+            "own token with it"
+        )
     now = int(time.time())
     claims = {
         "aud": "pit",
@@ -34,5 +43,5 @@ def mint(token_keys: str, bot: str, session: str) -> tuple[str, float]:
         "iat": now,
         "exp": now + LIFE_S,
     }
-    token = jwt.encode(claims, bytes.fromhex(secret), algorithm="HS256", headers={"kid": key_id})
+    token = jwt.encode(claims, secret, algorithm="HS256", headers={"kid": key_id})
     return token, float(LIFE_S)

@@ -39,6 +39,24 @@ def settings_failure(problem: str) -> Failure:
     )
 
 
+def check_rules(rules: str, seats: int) -> None:
+    """Whether so many can play by this preset. Raises `Failure`."""
+    from engine.rules import PRESETS
+
+    preset = PRESETS.get(rules)
+    if preset is None:
+        raise Failure(
+            Exit.USAGE, f"there is no rule set {rules!r}", "", f"one of: {', '.join(PRESETS)}"
+        )
+    if not preset.seats_min <= seats <= preset.seats_max:
+        raise Failure(
+            Exit.USAGE,
+            f"{seats} seats are not possible with {rules}",
+            f"it is played by {preset.seats_min} to {preset.seats_max}",
+            f"give --seats {preset.seats_min} to {preset.seats_max}, or other --rules",
+        )
+
+
 @contextmanager
 def explained_store() -> Iterator[None]:
     """Turn what the log raises into failures that say what to do."""

@@ -39,6 +39,8 @@ app.add_typer(operate_app, name="operate")
 app.command()(audit)
 
 Pace = Literal["human", "max"]
+Strategy = Literal["careful", "chaser", "random", "mixed"]
+"""Of `services.bots.house.STRATEGIES`."""
 ParentOption = Annotated[int, typer.Option(hidden=True, help="End when this process is gone.")]
 KeyOption = Annotated[
     Path | None,
@@ -124,13 +126,16 @@ def serve_bots(
     tables: Annotated[int, typer.Option(min=0, help="Tables for bots alone, kept in play.")] = 0,
     seats: Annotated[int, typer.Option(min=3, max=8, help="Seats of those tables.")] = 4,
     rules: Annotated[str, typer.Option(help="Preset of those tables.")] = "blitz",
-    strategy: Annotated[str, typer.Option(help="How they play.")] = "mixed",
+    strategy: Annotated[Strategy, typer.Option(help="How they play.")] = "mixed",
     skill: Annotated[float, typer.Option(min=0, max=1, help="How well.")] = 1.0,
     with_parent: ParentOption = 0,
 ) -> None:
     """Play wherever a seat wants a bot."""
+    from services.cli.common import check_rules
     from services.cli.serve import serve
 
+    if tables:
+        check_rules(rules, seats)
     options = {
         "keep_tables": tables,
         "seats": seats,

@@ -19,7 +19,7 @@ def test_the_gateway_knows_the_caller_as_a_bot() -> None:
     assert life_s == LIFE_S
 
 
-@pytest.mark.parametrize("keys", ["", "kid", "kid:", ":abcd"])
+@pytest.mark.parametrize("keys", ["", "kid", "kid:", ":abcd", "kid:abcd", "kid:no hex"])
 def test_without_a_key_it_says_which_setting_is_missing(keys: str) -> None:
     with pytest.raises(NoTokenKey, match="PIT_TOKEN_KEYS"):
         mint(keys, "b", "s")

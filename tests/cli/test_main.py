@@ -1,12 +1,18 @@
 """`pit` at a terminal: help, errors that say what to do, exit codes that mean what is written."""
 
 import json
+import os
 import re
+import signal
 import subprocess
+import sys
+import time
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from services.cli import entry
 from services.cli.demo import secrets
 from services.cli.failures import MEANINGS, Exit, Failure
 from services.settings import Settings
@@ -234,3 +240,51 @@ def test_the_keys_of_a_demo_are_whole_or_not_there(tmp_path: Path) -> None:
     (tmp_path / secrets.FILE).write_text("")
     with pytest.raises(Failure, match=r"secrets\.json cannot be read"):
         secrets.environment(tmp_path, settings)
+
+
+INTERRUPTED_EARLY = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "services.cli.main":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from services.cli.entry import main
+main()
+"""
+
+
+def test_ctrl_c_before_anything_was_read_is_quiet() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_EARLY], env=environment(), capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_the_program_begins_there() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert scripts == {"pit": f"{entry.__name__}:{entry.main.__name__}"}
+    shown = subprocess.run(
+        [sys.executable, "-c", "from services.cli.entry import main; main()", "--help"],
+        env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "Exit codes:" in shown.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_demo_that_is_told_to_end_while_it_starts_leaves_nothing(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    process = subprocess.Popen(
+        command("demo", "--json", "--duration", "60", "--port-base", str(free_port_base())),
+        env=environment(TMPDIR=str(tmp_path)), start_new_session=True, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    while not list(tmp_path.glob("pit-demo-*/*")):  # its own processes are being started
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, number)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (Exit.INTERRUPTED, "", "")
+    assert list(tmp_path.iterdir()) == []

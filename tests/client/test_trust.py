@@ -164,7 +164,7 @@ async def test_bots_say_once_which_gateway_they_do_not_trust(files: TlsFiles) ->
                 async with asyncio.timeout(20):
                     while not told:  # noqa: ASYNC110 - a line of the log tells nobody
                         await asyncio.sleep(0.01)
-                await house._tell_trust(target)
+                await house._tell(StatusCode.UNAVAILABLE, target, 1)
                 following.cancel()
             assert [(line["event"], "not trusted" in line["reason"]) for line in told] == [
                 ("gateway_not_trusted", True)

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from services.cli.failures import Failure
 from services.cli.load.own import OwnExchange
-from support.pit import pit, start
+from support.pit import command, environment, pit, start
 
 KEYS = {
     "schema", "scenario", "tables", "seats", "seconds", "rate_target", "rate_done", "sent",
@@ -118,6 +119,33 @@ def test_an_interrupted_run_still_reports(tmp_path: Path) -> None:
     assert result["run"]["interrupted"]
     assert result["sent"] > 0
     assert result["rate_done"] > 0
+
+
+@pytest.mark.all
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_window_that_is_closed_ends_all_in_good_order(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """The terminal tells every process of it at once, those that are just being started, too."""
+    for moment in ("opening", "actions/s"):
+        out = tmp_path / f"{moment.partition('/')[0]}.json"
+        running = subprocess.Popen(
+            command(
+                "load", "--null", "--tables", "20", "--duration", "600", "--warmup", "0",
+                "--no-ceiling", "--workers", "2", "--out", str(out),
+            ),
+            env=environment(), start_new_session=True, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert running.stderr is not None
+        for line in running.stderr:
+            if moment in line:
+                break
+        os.killpg(running.pid, number)
+        printed, said = running.communicate(timeout=60)
+        assert running.returncode == 130, printed + said
+        assert "Traceback" not in said
+        assert json.loads(out.read_text())["run"]["interrupted"]
 
 
 @pytest.mark.all

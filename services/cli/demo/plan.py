@@ -5,9 +5,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from engine.rules import PRESETS
 from engine.value import value
-from services.cli.common import load_settings
+from services.cli.common import check_rules, load_settings
 from services.cli.failures import Exit, Failure
 from services.cli.operate.inside import DEMO_PORT
 from services.log.store import SHARDS
@@ -85,7 +84,7 @@ def plan(
 ) -> Plan:
     """Settle a demo. Raises `Failure` where it could not run."""
     settings = load_settings()
-    _check_rules(rules, seats)
+    check_rules(rules, seats)
     # A store that outlives the demo must not lose its archive with it.
     temporary = data is None and duration_s > 0 and not settings.redis_url
     settled = Plan(
@@ -125,21 +124,6 @@ def _check_ports(plan: Plan) -> None:
     _check_port(settings.operate_bind, plan.operate_port, "for operators")
     for name, port in plan.metrics_ports.items():
         _check_port(settings.metrics_bind, port, f"metrics of {name}")
-
-
-def _check_rules(rules: str, seats: int) -> None:
-    preset = PRESETS.get(rules)
-    if preset is None:
-        raise Failure(
-            Exit.USAGE, f"there is no rule set {rules!r}", "", f"one of: {', '.join(PRESETS)}"
-        )
-    if not preset.seats_min <= seats <= preset.seats_max:
-        raise Failure(
-            Exit.USAGE,
-            f"{seats} seats are not possible with {rules}",
-            f"it is played by {preset.seats_min} to {preset.seats_max}",
-            f"give --seats {preset.seats_min} to {preset.seats_max}, or other --rules",
-        )
 
 
 def _check_port(host: str, port: int, purpose: str) -> None:

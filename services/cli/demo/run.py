@@ -26,6 +26,9 @@ LOOK_S = 0.25
 
 def run(plan: Plan) -> int:
     """Play the demo; its exit code."""
+    # Until there is a loop that hears them, they end us as Ctrl-C does: nothing is left behind.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     exchange = Exchange(plan)
     try:
         exchange.start()
@@ -33,12 +36,16 @@ def run(plan: Plan) -> int:
             return asyncio.run(_play(plan, exchange))
     finally:
         exchange.end()
-        if plan.temporary:
-            shutil.rmtree(plan.data, ignore_errors=True)
+        _leave_nothing(plan)
+
+
+def _leave_nothing(plan: Plan) -> None:
+    if plan.temporary:
+        shutil.rmtree(plan.data, ignore_errors=True)
 
 
 async def _play(plan: Plan, exchange: Exchange) -> int:
-    stop = _stop_on_signals()
+    stop = _stop_on_signals(plan)
     log = RedisGatewayLog(exchange.url)
     follower = Follower(log, exchange.meta.shards, counting=not plan.as_json)
     await follower.begin()
@@ -75,17 +82,19 @@ async def _play(plan: Plan, exchange: Exchange) -> int:
     return _sum_up(plan, exchange, follower, played)
 
 
-def _stop_on_signals() -> asyncio.Event:
-    """The first SIGINT or SIGTERM ends the demo in good order, the second at once."""
+def _stop_on_signals(plan: Plan) -> asyncio.Event:
+    """The first signal ends the demo in good order, the second at once: Ctrl-C, SIGTERM, and
+    SIGHUP, which comes when the terminal's window is closed."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def on_signal() -> None:
         if stop.is_set():
+            _leave_nothing(plan)
             os._exit(Exit.INTERRUPTED)
         stop.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, on_signal)
     return stop
 

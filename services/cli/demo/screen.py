@@ -1,6 +1,7 @@
 """The live screen: addresses first, then a line a table, then the exchange as a whole."""
 
 import asyncio
+import os
 import sys
 import termios
 import tty
@@ -23,10 +24,22 @@ from services.cli.demo.tally import TableTally, totals
 from services.log.lease import owner_mark
 
 REFRESH_S = 0.5
-LEADER_FROM = 84
-"""Columns of a terminal that has room for the leader, too."""
-LAST_EVENT_FROM = 110
-"""Columns of a terminal that has room for the last event as well."""
+COLUMNS = {
+    "table": 0,
+    "owner": 52,
+    "players": 68,
+    "round": 0,
+    "offers/s": 60,
+    "trades/s": 0,
+    "p99 ms": 44,
+    "leader": 84,
+    "last event": 110,
+}
+"""From which width of the terminal on each is shown: none is ever cut."""
+NUMBERS = ("players", "round", "offers/s", "trades/s", "p99 ms")
+FRAME_LINES = 5
+"""Of the list of tables, besides the tables: a blank line, heads, a rule, a blank line, and how
+many more there are."""
 TABLES_SHOWN_MAX = 24
 """More do not fit on a screen; the sums below are over all of them."""
 
@@ -46,14 +59,15 @@ async def run(view: "Screen", stop: asyncio.Event) -> None:
         Live(console=console, auto_refresh=False, screen=console.is_terminal) as live,
     ):
         while True:
-            live.update(view.draw(console.width, console.height), refresh=True)
+            live.update(view.draw(console), refresh=True)
             await asyncio.sleep(REFRESH_S if console.is_terminal else 10 * REFRESH_S)
 
 
 @contextmanager
 def _keys(on_key: Any) -> Iterator[None]:
-    """Single keys of the terminal, where there is one."""
-    if not sys.stdin.isatty():
+    """Single keys of the terminal, where there is one and it is ours: a job in the background would
+    be stopped for touching it."""
+    if not sys.stdin.isatty() or os.tcgetpgrp(sys.stdin.fileno()) != os.getpgrp():
         yield
         return
     descriptor = sys.stdin.fileno()
@@ -78,15 +92,22 @@ class Screen:
         self._follower = follower
         self._names = {owner_mark(name): name for name in exchange.matchers}
 
-    def draw(self, width: int, height: int) -> Group:
+    def draw(self, console: Console) -> Group:
+        """What fits: sums and keys always, then the addresses, then as many tables as there is
+        room for, one at least."""
+        width, height = console.width, console.height
         bots = report.read(self._exchange.report_path)
+        sums = self._sums(bots).wrap(console, width)[: max(1, height - 3 - FRAME_LINES)]
+        head = self._head().wrap(console, width)
+        room = height - len(sums) - 1 - FRAME_LINES
+        head_shown = head[: max(1, room - 1)]
         playing = [table for table in self._follower.tables.values() if not table.over]
-        shown = playing[: max(1, min(TABLES_SHOWN_MAX, height - 17))]
+        shown = playing[: max(1, min(TABLES_SHOWN_MAX, room - len(head_shown)))]
         return Group(
-            self._head(),
+            *head_shown,
             self._tables(shown, bots, width),
             Text(f"... and {len(playing) - len(shown)} more" if len(playing) > len(shown) else ""),
-            self._sums(bots),
+            *sums,
             Text("k kills a matcher   q quits", style="dim"),
         )
 
@@ -109,29 +130,29 @@ class Screen:
 
     def _tables(self, shown: list[TableTally], bots: BotsReport, width: int) -> Table:
         grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=True)
-        grid.add_column("table", no_wrap=True)
-        grid.add_column("owner", no_wrap=True)
-        for name in ("players", "round", "offers/s", "trades/s", "p99 ms"):
-            grid.add_column(name, justify="right", no_wrap=True)
-        if width >= LEADER_FROM:
-            grid.add_column("leader", no_wrap=True)
-        if width >= LAST_EVENT_FROM:
-            grid.add_column("last event", no_wrap=True, ratio=1)
+        names = [name for name, least in COLUMNS.items() if width >= least]
+        for name in names:
+            grid.add_column(
+                name,
+                justify="right" if name in NUMBERS else "left",
+                no_wrap=True,
+                ratio=1 if name == "last event" else None,
+            )
         for table in shown:
             mark = self._follower.owners.get(int(table.name[:2]), b"")
             p99_ms = bots.tables.get(table.name, {}).get("p99")
-            cells = (
-                table.name[:8],
-                self._names.get(mark, "-"),
-                f"{len(table.people)}+{table.seats - len(table.people)}",
-                str(table.round),
-                f"{table.rate('offers'):.1f}",
-                f"{table.rate('trades'):.1f}",
-                "-" if p99_ms is None else f"{p99_ms:.1f}",
-                _leader(table),
-                table.last_event,
-            )
-            grid.add_row(*cells[: len(grid.columns)])
+            cells = {
+                "table": table.name[:8],
+                "owner": self._names.get(mark, "-"),
+                "players": f"{len(table.people)}+{table.seats - len(table.people)}",
+                "round": str(table.round),
+                "offers/s": f"{table.rate('offers'):.1f}",
+                "trades/s": f"{table.rate('trades'):.1f}",
+                "p99 ms": "-" if p99_ms is None else f"{p99_ms:.1f}",
+                "leader": _leader(table),
+                "last event": table.last_event,
+            }
+            grid.add_row(*(cells[name] for name in names))
         return grid
 
     def _sums(self, bots: BotsReport) -> Text:

@@ -23,7 +23,9 @@ from services.cli.writing import not_written
 def load(asked: Asked) -> int:
     """Run a load test; its exit code. Raises `Failure`."""
     # A shell starts what runs in the background with interrupts ignored; ours are to be reported.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    # SIGTERM, and SIGHUP of a window that is closed, are as good: nothing is left behind.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     console = text.console(stderr=asked.as_json)
     own: LocalExchange | None = None
     try:

@@ -1,0 +1,56 @@
+"""The demo's screen fits the terminal it is shown on."""
+
+import io
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from services.cli.demo.plan import Plan
+from services.cli.demo.screen import Screen
+from services.cli.demo.tally import TableTally
+from services.settings import Settings
+
+
+def screen(tmp_path: Path, tables: int) -> Screen:
+    plan = Plan(
+        settings=Settings(), data=tmp_path, temporary=False, port_base=7700, tables=tables, seats=4,
+        rules="blitz", duration_s=0, as_json=False, pace="human", bots=True, matchers=2,
+        kill_every_s=0,
+    )  # fmt: skip
+    found = {}
+    for number in range(tables):
+        table = TableTally(f"{number:02d}" + "a" * 20)
+        table.seats, table.bots, table.scores = 4, {0, 1, 2, 3}, [10, 120, 0, 0]
+        table.last_event = "seat 3 offers 2 to seat 0"
+        found[table.name] = table
+    exchange: Any = SimpleNamespace(
+        plan=plan, url="redis://127.0.0.1:7779/0", report_path=tmp_path / "bots.json",
+        matchers={"matcher-1": None, "matcher-2": None},
+        banner="embedded Valkey 9.1.2, durability everysec: a crash of our processes loses nothing",
+    )  # fmt: skip
+    follower: Any = SimpleNamespace(
+        tables=found, owners={}, lag_ms={}, takeovers=SimpleNamespace(kills=0, waits_ms=[])
+    )
+    killer: Any = None
+    return Screen(exchange, follower, killer)
+
+
+@pytest.mark.parametrize(("width", "height"), [(200, 60), (120, 40), (80, 24), (60, 20), (40, 14)])
+@pytest.mark.parametrize("tables", [0, 1, 8, 100])
+def test_the_screen_fits(tmp_path: Path, width: int, height: int, tables: int) -> None:
+    console = Console(file=io.StringIO(), width=width, height=height, force_terminal=True)
+    drawn = screen(tmp_path, tables).draw(console)
+    lines = [line.rstrip() for line in console.render_lines(drawn, pad=False) for line in [
+        "".join(segment.text for segment in line)
+    ]]  # fmt: skip
+    assert len(lines) <= height
+    assert lines[0].startswith("gRPC   127.0.0.1:7700")
+    assert lines[-1] == "k kills a matcher   q quits"
+    assert not any("…" in line for line in lines), lines
+    shown = sum("aaaaaa" in line and "pit play" not in line for line in lines)
+    assert shown >= min(1, tables)
+    if 0 < shown < tables:
+        assert f"... and {tables - shown} more" in lines
