@@ -1,7 +1,5 @@
 """The archiver as a process: killed again and again while records come, it misses and doubles none."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from subprocess import Popen
 
@@ -17,16 +15,10 @@ from services.archive.summary import summary_of
 from services.log.redis import RedisOwnerLog, RedisReaderLog
 from support.archiving import KEY
 from support.pit import start
+from support.waiting import wait_until
 from support.whole_game import GAME, ShardWriter, WholeGame
 
 WAIT_S = 20.0
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    until_s = time.monotonic() + WAIT_S
-    while not holds():
-        assert time.monotonic() < until_s, "it never became true"
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.all)])

@@ -4,8 +4,7 @@ import os
 import signal
 import socket
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from services.cli.failures import Exit
 from services.log import keys
 from services.log.connection import SyncConnection
 from support.pit import Here, Outcome, free_port_base, pit, start
+from support.waiting import wait_until
 
 KEYS = [
     "tables",
@@ -251,18 +251,23 @@ def running(tmp_path: Path) -> Iterator[tuple[Any, dict[str, str]]]:
         process.communicate()
 
 
-def wait_for(holds: Any, process: Any = None, seconds: float = 75) -> None:
-    until_s = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until_s, "it never became true"
-        assert process is None or process.poll() is None, process.communicate()
-        time.sleep(0.05)
+def wait_for(holds: Callable[[], object], process: Any) -> None:
+    """While the process lives."""
+
+    def holds_while_it_lives() -> object:
+        assert process.poll() is None, process.communicate()
+        return holds()
+
+    wait_until(holds_while_it_lives, seconds=75)
 
 
 @pytest.mark.all
 def test_a_running_exchange_can_be_looked_at(running: tuple[Any, dict[str, str]]) -> None:
     process, settings = running
-    wait_for(lambda: len(pit("table", "list", "--json", settings=settings).out.splitlines()) >= 2)
+    wait_for(
+        lambda: len(pit("table", "list", "--json", settings=settings).out.splitlines()) >= 2,
+        process,
+    )
     listed = pit("table", "list", settings=settings)
     assert "--all" in listed.err
     name = listed.out.splitlines()[1].split()[0]
@@ -296,7 +301,7 @@ def test_nothing_is_left_running_when_the_demo_is_killed(
     assert len(family) >= 6, "server, two matchers, gateway, archiver, bots"
     process.kill()
     process.wait()
-    wait_for(lambda: not [pid for pid in family if is_alive(pid)], seconds=20)
+    wait_until(lambda: not [pid for pid in family if is_alive(pid)], seconds=20)
 
 
 @pytest.mark.all

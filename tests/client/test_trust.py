@@ -33,6 +33,7 @@ from services.play.wish import Impossible, Wish
 from support.certificates import HOUR, write_pair
 from support.doors import both_doors, listening
 from support.front import Front
+from support.waiting import until
 
 
 @pytest.fixture
@@ -161,9 +162,7 @@ async def test_bots_say_once_which_gateway_they_do_not_trust(files: TlsFiles) ->
             house = House(exchange, Manner((CAREFUL,), MAX, 1.0), random.Random(1))
             with capture_logs() as told:
                 following = asyncio.create_task(house.follow())
-                async with asyncio.timeout(20):
-                    while not told:  # noqa: ASYNC110 - a line of the log tells nobody
-                        await asyncio.sleep(0.01)
+                await until(lambda: told)
                 await house._tell(StatusCode.UNAVAILABLE, target, 1)
                 following.cancel()
             assert [(line["event"], "not trusted" in line["reason"]) for line in told] == [

@@ -31,6 +31,7 @@ from support.leaks import Eavesdropper, Found, Truth
 from support.pipes import whole_out
 from support.processes import MatcherProcess, matchers
 from support.valkey import SHARDS
+from support.waiting import until
 
 WAIT_S = 60.0
 PATIENT = table_pb2.Rules(idle_s=600, round_cap_s=900, sorting_pause_s=60, away_grace_s=60)
@@ -144,9 +145,8 @@ class Spectator:
         )
 
     async def until(self, true: Callable[[], bool]) -> None:
-        while not true():
-            assert not self._task.done(), self._task
-            await asyncio.sleep(0.02)
+        await until(lambda: true() or self._task.done())
+        assert true(), self._task
 
     async def close(self) -> None:
         self._task.cancel()
@@ -296,9 +296,8 @@ class Caller:
 
     async def more(self, calls: int) -> None:
         enough = self.done + calls
-        while self.done < enough:
-            assert not self.task.done(), self.task
-            await asyncio.sleep(0.01)
+        await until(lambda: self.done >= enough or self.task.done())
+        assert self.done >= enough, self.task
 
 
 @pytest.mark.all

@@ -1,7 +1,6 @@
 """Real clients of gRPC at both doors: every kind of call, and how each may end."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -23,6 +22,7 @@ from support.doors import both_doors, listening, metadata, opened
 from support.echo import Told
 from support.front import Front
 from support.outside import Refusal
+from support.waiting import until
 
 PING = play_pb2.PlayRequest(ping=play_pb2.StreamPing(client_us=1)).SerializeToString()
 PLAY = "/pit.v1.PlayService/Play"
@@ -30,12 +30,6 @@ RULES = "/pit.v1.LobbyService/ListRules"
 TABLES = "/pit.v1.LobbyService/WatchTables"
 SLOW_READER = Why.SLOW_READER
 WAIT_S = 20.0
-
-
-async def until(holds: Callable[[], object]) -> None:
-    async with asyncio.timeout(WAIT_S):
-        while not holds():  # noqa: ASYNC110 - nothing tells of it
-            await asyncio.sleep(0.005)
 
 
 async def end_of(call: Any) -> grpc.StatusCode:

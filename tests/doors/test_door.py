@@ -18,6 +18,7 @@ from services.log.port import StoreFull, Unavailable
 from support.doors import both_doors, metadata, opened
 from support.front import Front
 from support.outside import Refusal
+from support.waiting import until
 
 
 async def refusal(call: Any) -> Refusal:
@@ -118,9 +119,7 @@ async def test_a_client_that_vanishes_leaves_no_session(kind: Kind) -> None:
         assert await call.read()
         assert len(front.gateway._sessions) == 1
         call.cancel()
-        async with asyncio.timeout(10):
-            while front.gateway._sessions:  # noqa: ASYNC110 - nothing tells of it
-                await asyncio.sleep(0.01)
+        await until(lambda: not front.gateway._sessions)
         assert not front.gateway._streams
 
 
@@ -169,7 +168,5 @@ async def test_a_list_of_tables_that_nobody_reads_is_ended(
         )
         assert await call.read()
         assert len(front.gateway._sessions) == 1
-        async with asyncio.timeout(10):
-            while front.gateway._sessions:  # noqa: ASYNC110 - nothing tells of it
-                await asyncio.sleep(0.01)
+        await until(lambda: not front.gateway._sessions)
         call.cancel()

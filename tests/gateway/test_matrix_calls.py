@@ -17,6 +17,7 @@ from pit.v1 import identity_pb2, lobby_pb2, play_pb2, table_pb2
 
 from services.client.protocol import SeatProtocol
 from services.gateway.methods import METHODS
+from services.gateway.session.limits import PUBLIC
 from services.gateway.session.roles import Role, SeatClaim
 from services.log.codec import unpack_record
 from services.log.redis import RedisReaderLog
@@ -24,10 +25,11 @@ from services.log.server import EmbeddedServer
 from services.log.store import init_store
 from support.doors import BOTH_PROCESSES
 from support.gatewayd import GatewayProcess, exchange
-from support.outside import RETRY_S, WAIT_S, Outside, Person, Refusal, SeatAtTable
+from support.outside import Outside, Person, Refusal, SeatAtTable
 from support.pipes import whole_out
 from support.schema import find_field
 from support.valkey import SHARDS
+from support.waiting import wait_until
 
 ABSENT = "tables/01" + "q" * 20
 
@@ -463,21 +465,30 @@ def test_only_bots_watch_for_bot_seats(given: Given) -> None:
     assert repr(answer) == "PERMISSION_DENIED ROLE_NOT_ALLOWED"
 
 
+CALLS = 5 * PUBLIC.commands.burst
+"""More than may pass, even while a slow machine makes them."""
+
+
+def may_have_passed(passed: int, took_s: float) -> bool:
+    rate = PUBLIC.commands
+    return rate.burst <= passed <= rate.burst + rate.per_s * took_s + 1
+
+
 def test_b60_a_burst_of_calls(given: Given) -> None:
-    person = given.outside.person("Hasty")
-    answers = [given.outside.send(LIST_RULES, [RULES], person.metadata) for _ in range(40)]
+    person, begun_s = given.outside.person("Hasty"), time.monotonic()
+    answers = [given.outside.send(LIST_RULES, [RULES], person.metadata) for _ in range(CALLS)]
     refused = [each for each in answers if isinstance(each, Refusal)]
-    assert 5 <= len(refused) <= 20
+    assert may_have_passed(CALLS - len(refused), time.monotonic() - begun_s)
     assert {each.reason for each in refused} == {"RATE_LIMITED"}
     assert all(each.retry_after_ms > 0 for each in refused)
 
 
 def test_b60_opening_streams_costs_as_much(given: Given) -> None:
-    person = given.outside.person("Hasty")
-    answers = [repr(person.try_to("LobbyService/WatchBotSeats", b"")) for _ in range(40)]
-    limited = answers.count("RESOURCE_EXHAUSTED RATE_LIMITED")
-    assert 5 <= limited <= 20
-    assert limited + answers.count("PERMISSION_DENIED ROLE_NOT_ALLOWED") == 40
+    person, begun_s = given.outside.person("Hasty"), time.monotonic()
+    answers = [repr(person.try_to("LobbyService/WatchBotSeats", b"")) for _ in range(CALLS)]
+    passed = answers.count("PERMISSION_DENIED ROLE_NOT_ALLOWED")
+    assert may_have_passed(passed, time.monotonic() - begun_s)
+    assert passed + answers.count("RESOURCE_EXHAUSTED RATE_LIMITED") == CALLS
 
 
 # -------------------------------------------------------------------- streams
@@ -502,14 +513,14 @@ def test_b58_the_fifth_stream_of_a_sign_in(given: Given) -> None:
     assert isinstance(others.next(), list)
     for stream in (*streams, others):
         stream.close()
-    again = person.watch(watched(given.table))
-    for _ in range(int(WAIT_S / RETRY_S)):
-        if isinstance(again.next(), list):
-            break
-        time.sleep(RETRY_S)  # the gateway hears a little later that the others are gone
+
+    def is_let_in() -> bool:
         again = person.watch(watched(given.table))
-    assert again.raw
-    again.close()
+        let_in = isinstance(again.next(), list)
+        again.close()
+        return let_in
+
+    wait_until(is_let_in)  # the gateway hears a little later that the others are gone
 
 
 def test_b59_a_table_one_may_not_see_is_as_one_that_is_not_there(given: Given) -> None:

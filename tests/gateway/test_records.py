@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from services.gateway.records import reader
 from services.log.memory import Fault, MemoryOwnerLog, MemoryReaderLog
 from services.log.port import LogError
 from support.recorded import Recorded, caller
+from support.waiting import wait_until
 from support.whole_game import GAME, ShardWriter, WholeGame
 
 OTHER = "00" + "b" * 20
@@ -465,11 +465,11 @@ def test_a_damaged_index_is_made_anew_by_the_archiver(three: Recorded) -> None:
     running = threading.Thread(target=archiver.run, args=(stop,))
     running.start()
     index = GameIndex(three.root)
-    until_s = time.monotonic() + 20
-    while len(known(index)) < 2 and time.monotonic() < until_s:
-        time.sleep(0.02)
-    stop.set()
-    running.join()
+    try:
+        wait_until(lambda: len(known(index)) == 2)
+    finally:
+        stop.set()
+        running.join()
     assert known(index) == {GAME, OTHER}
 
 

@@ -11,6 +11,7 @@ from services.http2.limits import SERVER
 from services.http2.server import BEGIN_A_TURN_MAX, SHARES
 from services.http2.status import Code
 from support.echo import Echo, Told, connected, echo
+from support.waiting import until
 from support.wires import REQUEST, Client, Wire, data_frame, packed
 
 LAST = frames.STREAM_BITS
@@ -171,8 +172,7 @@ async def test_a_server_that_closes_lets_its_calls_end() -> None:
         call.send(b"x")
         await told.until(lambda told: told.messages)
         closing = asyncio.ensure_future(server.close(20))
-        while client.room:  # noqa: ASYNC110 - nothing tells of it
-            await asyncio.sleep(0.001)
+        await until(lambda: not client.room)
         call.send(b"y")
         call.half_close()
         assert (await told.end()).code == Code.OK

@@ -20,7 +20,8 @@ from loadtest.plan import Kind
 from loadtest.table import LoadTable
 from support.lies import LIES, LeaksALot
 from support.pit import command, environment
-from support.small_load import small_load, until
+from support.small_load import small_load
+from support.waiting import until
 
 
 @pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)

@@ -4,7 +4,6 @@ import os
 import random
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from support.require import need
 from support.stores import ServerBackend, contents_of
 from support.turns import Turns, table
 from support.valkey import SHARDS, binary_of, running
+from support.waiting import wait_until
 
 A, B = table(0), table(1)
 
@@ -192,8 +192,8 @@ def test_a_full_disk_refuses_writes_until_there_is_room(kind: str, small_disk: P
             turns.snapshot([(A, b"state")])
         assert turns.out() == acknowledged
         filler.unlink()
-        while isinstance(turns.send(commit), StoreFull):
-            time.sleep(0.05)  # the server tries again once a second
+        # The server tries again once a second.
+        wait_until(lambda: not isinstance(turns.send(commit), StoreFull))
         acknowledged.append(commit.id)
         server.stop()
         server.start()

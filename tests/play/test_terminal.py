@@ -1,6 +1,5 @@
 """A person at a real terminal, over the real exchange."""
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic, sleep
@@ -10,6 +9,7 @@ import pytest
 from support.at_terminal import LOOK_S, Terminal, next_keys
 from support.exchange import ExchangeProcesses
 from support.pit import ROOT, command, environment
+from support.waiting import listens, wait_until
 
 GAME_S = 150.0
 """Far more than the rules below allow, for a machine that is busy with other things."""
@@ -41,15 +41,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExchangeProces
 
 def _wait_until_somebody_listens(port: int) -> None:
     """A person is soon told that nobody is there, which at a busy start would be true."""
-    end_s = monotonic() + GAME_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=5).close()
-        except OSError:
-            assert monotonic() < end_s, "the gateway never listened"
-            sleep(LOOK_S)
-        else:
-            return
+    wait_until(lambda: listens(port), GAME_S)
 
 
 def at_terminal(

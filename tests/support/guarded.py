@@ -1,9 +1,7 @@
 """A store as `deploy/valkey` starts it: with a user for each kind of process."""
 
 import secrets
-import socket
 import subprocess
-import time
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +12,7 @@ from redis.retry import Retry
 
 from services.log.connection import SyncConnection
 from services.log.server import find_server, free_port
+from support.waiting import listens, wait_until
 
 FOLDER: Final = Path(__file__).parents[2] / "deploy" / "valkey"
 USERS: Final = ("admin", "setup", "backup", "matcher", "gateway", "operator", "archiver")
@@ -63,22 +62,12 @@ class GuardedServer:
             )
 
     def start(self) -> None:
-        self.process = self.launch()
-        until_s = time.monotonic() + START_S
-        while not self._listens():
-            assert self.process.poll() is None, self.log()
-            assert time.monotonic() < until_s, self.log()
-            time.sleep(0.02)
+        process = self.process = self.launch()
+        wait_until(lambda: listens(self.port) or process.poll() is not None, START_S, self.log)
+        assert process.poll() is None, self.log()
         server = SyncConnection(self.url_of("admin"))
         server.ask("PING")
         server.close()
-
-    def _listens(self) -> bool:
-        try:
-            socket.create_connection(("127.0.0.1", self.port), 1).close()
-        except OSError:
-            return False
-        return True
 
     def log(self) -> str:
         return (self.directory / "store.log").read_text()

@@ -1,8 +1,7 @@
 """A few tables of the load tester's in this process, on real sockets, against a null server."""
 
-import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -56,10 +55,3 @@ async def small_load(
         await streams.close()
         await persons.close()
         await server.close()
-
-
-async def until(holds: Callable[[], object]) -> None:
-    """Until it is true, looked at often."""
-    async with asyncio.timeout(WAIT_S):
-        while not holds():  # noqa: ASYNC110 (what is counted on the hot path sets no event)
-            await asyncio.sleep(0.01)
