@@ -199,8 +199,10 @@ async def test_a_reader_that_does_not_come_back_gets_no_last_words(
         await until(lambda: front.gateway._sessions)
         session = only_session(front)
         await fill(session)
+        stream = session._door._stream  # type: ignore[attr-defined]
         session.end(Refused(SLOW_READER))
-        await asyncio.sleep(0.2)
+        assert stream.stuck
+        await until(lambda: not stream.stuck)
         assert await end_of(call) is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
