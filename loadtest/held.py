@@ -54,6 +54,10 @@ def _mib_per_hour(points: Sequence[tuple[float, float]]) -> float | None:
 
 def told(one: Mapping[str, Any]) -> str:
     """One role's memory in words."""
-    first, most, last = (one[name] / MIB for name in ("first_bytes", "most_bytes", "last_bytes"))
+    first, most, last = (
+        f"{one[name] / MIB:.0f}" for name in ("first_bytes", "most_bytes", "last_bytes")
+    )
     slope = "" if one["mib_per_hour"] is None else f", {one['mib_per_hour']:+g} MiB an hour"
-    return f"{first:.0f} to {last:.0f} MiB, most {most:.0f}{slope}"
+    if first == most == last:
+        return f"{most} MiB{slope}"
+    return f"{first} to {last} MiB, most {most}{slope}"

@@ -185,7 +185,7 @@ def _show_generator(console: Console, result: dict[str, Any]) -> None:
         f"{generator['loop_lag_p99_ms']:g} ms, plan lag {generator['plan_lag_p99_ms']:g} ms, "
         f"{generator['cpu']:.2f} processors, "
         f"{run['generator_cpu_us_per_action']:g} us an action ({run['client']}, "
-        f"{run['workers']} workers)"
+        f"{run['workers']} worker{'s' * (run['workers'] != 1)})"
     )
     lag_ms = generator["loop_lag_p99_ms"]
     for problem in health.problems(result["sent"], result["late_share"], lag_ms):

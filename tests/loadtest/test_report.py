@@ -114,6 +114,7 @@ def test_memory_grows_by_the_line_nearest_to_all_looks() -> None:
     wavering = grown(100, 104, 100, 100, 104, 100)
     assert (wavering["most_bytes"], wavering["mib_per_hour"]) == (104 * MIB, 0.0)
     assert told(wavering) == "100 to 100 MiB, most 104, +0 MiB an hour"
+    assert told(grown(100, 100, 100, 100)) == "100 MiB, +0 MiB an hour"
 
 
 def test_no_slope_is_told_over_a_short_time_and_no_memory_over_none() -> None:
@@ -191,6 +192,7 @@ def test_the_page_needs_nothing_else_and_trusts_nobody(result: dict[str, Any]) -
     assert page.count("</script>") == 3
     assert "99.0" in page
     assert "trade:max&lt;100ms" in page
+    assert '<i class="kill"></i>matcher-1 killed at 2.0 s' in page
     script = re.search(r"const DATA = (.*);</script>", page)
     assert script is not None
     data = json.loads(script[1])

@@ -20,7 +20,9 @@ const short = (value) =>
     : value.toLocaleString("en", { maximumFractionDigits: 2 });
 
 const exact = (u, value) =>
-  value == null ? "–" : value.toLocaleString("en", { maximumFractionDigits: 2 });
+  value == null ? "" : value.toLocaleString("en", { maximumFractionDigits: 2 });
+
+const second = (u, value) => (value == null ? "" : exact(u, value) + " s");
 
 // The warm-up is shaded, kills are lines.
 function marks(u) {
@@ -42,18 +44,22 @@ function marks(u) {
   ctx.restore();
 }
 
-const series = (label, name) => ({ label, stroke: colour(name), width: 2, value: exact,
-  points: { show: false }, spanGaps: true });
+const series = (label, name, scale = "y") => ({ label, stroke: colour(name), width: 2, value: exact,
+  scale, points: { show: false }, spanGaps: true });
 
-function overTime(id, lines, scales) {
-  drawLines(id, DATA.at_s, lines.map((line) => ({ ...line, values: DATA.columns[line.column] })), scales);
+// The squares are filled, so that a thin line's colour is known.
+const legend = { markers: { width: 0, fill: (u, at) => u.series[at].stroke(u, at) } };
+
+function overTime(id, lines, scales, more) {
+  const known = lines.map((line) => ({ ...line, values: DATA.columns[line.column] }));
+  drawLines(id, DATA.at_s, known, scales, more);
 }
 
-function drawLines(id, atS, lines, scales) {
+function drawLines(id, atS, lines, scales, more = []) {
   draw(id, [atS, ...lines.map((line) => line.values)], {
     scales: { x: { time: false }, ...scales },
-    series: [{ label: "second", value: exact }, ...lines.map((line) => series(line.label, line.colour))],
-    axes: axes(short, scales === logarithmic && tens),
+    series: [{ label: "at", value: second }, ...lines.map((line) => series(line.label, line.colour, line.scale))],
+    axes: [...axes(short, scales === logarithmic && tens), ...more],
     hooks: { drawClear: [marks] },
   });
 }
@@ -61,7 +67,7 @@ function drawLines(id, atS, lines, scales) {
 function draw(id, data, options) {
   const place = document.getElementById(id);
   const plot = new uPlot({ width: place.clientWidth, height: HEIGHT, cursor: { points: { size: 6 } },
-    ...options }, data, place);
+    legend, ...options }, data, place);
   plots.push({ place, plot });
 }
 
@@ -88,7 +94,7 @@ function percentiles() {
   draw("curve", [all.map(depth), ...columns], {
     scales: { x: { time: false }, ...logarithmic },
     series: [
-      { label: "percentile", value: (u, at) => (at == null ? "–" : (100 * (1 - 10 ** -at)).toFixed(3) + " %") },
+      { label: "percentile", value: (u, at) => (at == null ? "" : (100 * (1 - 10 ** -at)).toFixed(3) + " %") },
       ...shown.map(([name, ink]) => series(name, ink)),
     ],
     axes: [x, y],
@@ -97,11 +103,27 @@ function percentiles() {
 
 const INKS = ["--one", "--two", "--three", "--four"];
 
+const fromZero = { range: (u, low, high) => [0, high * 1.05 || 1] };
+
 // What the server holds: looked at by another clock than the rest, so with times of its own.
 function held(id, named) {
   if (!document.getElementById(id)) return;
   const lines = Object.entries(named).map(([label, values], place) => ({ label, values, colour: INKS[place % 4] }));
-  drawLines(id, DATA.held.at_s, lines, { y: { range: (u, low, high) => [0, high * 1.05 || 1] } });
+  drawLines(id, DATA.held.at_s, lines, { y: fromZero });
+}
+
+// Errors have an axis of their own: three of them are not to drown beside two thousand tables.
+function tables() {
+  const lines = [{ label: "tables open", column: "tables_open", colour: "--one" }];
+  const scales = { y: fromZero };
+  if (!DATA.columns.errors.some((number) => number)) {
+    overTime("tables", lines, scales);
+    return;
+  }
+  const axis = { scale: "errors", side: 1, size: 40, stroke: colour("--bad"), grid: { show: false },
+    values: (u, at) => at.map((one) => (Number.isInteger(one) ? short(one) : "")) };
+  overTime("tables", [...lines, { label: "errors", column: "errors", colour: "--bad", scale: "errors" }],
+    { ...scales, errors: { range: (u, low, high) => [0, Math.max(high * 1.05, 4)] } }, [axis]);
 }
 
 function drawAll() {
@@ -116,10 +138,7 @@ function drawAll() {
     { label: "events seen", column: "events", colour: "--three" },
     { label: "messages", column: "messages", colour: "--four" },
   ]);
-  overTime("tables", [
-    { label: "tables open", column: "tables_open", colour: "--one" },
-    { label: "errors", column: "errors", colour: "--two" },
-  ]);
+  tables();
   held("memory", DATA.held.memory);
   held("entries", DATA.held.entries);
 }

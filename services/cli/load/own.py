@@ -56,9 +56,9 @@ class OwnExchange:
     def banner(self) -> str:
         plan = self._running.plan
         return (
-            f"{self._running.banner}; {self._matchers} matcher, 1 gateway "
-            f"(door {plan.settings.native_door}, limits {plan.settings.profile}), 1 archiver, "
-            f"{self._running.meta.shards} shards"
+            f"{self._running.banner}; {self._matchers} matcher{'s' * (self._matchers != 1)}, "
+            f"1 gateway (door {plan.settings.native_door}, limits {plan.settings.profile}), "
+            f"1 archiver, {self._running.meta.shards} shards"
         )
 
     def start(self) -> None:
