@@ -86,6 +86,8 @@ class Settings(BaseSettings):
     gRPC without TLS, for a network of one's own or behind a proxy."""
     tls_key: Path | None = Field(default=None, validate_default=True)
     """PEM file of its key."""
+    operate_tls: bool = Field(default=False, validate_default=True)
+    """The port for operators shows that certificate, too, where they come from other machines."""
 
     @field_validator("redis_url")
     @classmethod
@@ -100,6 +102,13 @@ class Settings(BaseSettings):
         if (key is None) != (others.data.get("tls_certificate") is None):
             raise ValueError("PIT_TLS_CERTIFICATE and PIT_TLS_KEY are set together or not at all")
         return key
+
+    @field_validator("operate_tls")
+    @classmethod
+    def _has_a_certificate(cls, wanted: bool, others: ValidationInfo) -> bool:
+        if wanted and others.data.get("tls_certificate") is None:
+            raise ValueError("needs PIT_TLS_CERTIFICATE and PIT_TLS_KEY")
+        return wanted
 
     @field_validator("tls_authorities")
     @classmethod

@@ -1,4 +1,5 @@
-"""Into the log: the commands of one turn of the loop, one entry a shard, all in one pipeline.
+"""Into the log: the commands of one turn of the loop, or of a few at a busy time, one entry a
+shard, all in one pipeline.
 
 While that is on its way, the next ones collect. A shard that does not keep up is given less: how
 long the oldest of our commands has waited to be read says so, without anybody's clock but ours.
@@ -6,7 +7,7 @@ long the oldest of our commands has waited to be read says so, without anybody's
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -17,16 +18,16 @@ from services.gateway.session.limits import SHED_AFTER_S, Rank
 from services.gateway.session.port import Receipt
 from services.log.codec import InBatch, pack_batch
 from services.log.entry import parse_id
-from services.log.linger import Linger
+from services.log.linger import Pace
 from services.log.port import GatewayLog, InPosition, LogError, StoreChanged
 
 ALIVE_EVERY_S: Final = 2.0
 """Four times as often as a matcher takes to miss us."""
 STALLED_AFTER_S: Final = 2.0
 """A shard that has commands in it and from which nothing has come for so long has no owner."""
-APPEND_LINGER_MS_MAX: Final = 0.5
-"""Commands that come together at a busy time share one round trip, and one entry a shard."""
-Sleep = Callable[[float], Awaitable[None]]
+GATHER_TURNS: Final = 2
+"""Turns of the loop that commands wait at a busy time: what the sockets hold by then shares their
+round trip, and their entry. Less than a timer can measure, whose unit is the millisecond."""
 BATCH_COMMANDS_MAX: Final = 256
 BATCH_BYTES_MAX: Final = 48 * 1024
 """An entry stays below the log's limits (2,048 commands, 64 KiB)."""
@@ -117,15 +118,13 @@ class Appender:
         shards: int,
         clock: Callable[[], float],
         observer: Observer = UNOBSERVED,
-        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.inflows = tuple(Inflow() for _ in range(shards))
         self._log = log_port
         self._gateway = gateway
         self._clock = clock
         self._observer = observer
-        self._linger = Linger(APPEND_LINGER_MS_MAX)
-        self._sleep = sleep
+        self._pace = Pace()
         self._waiting: set[int] = set()
         self._more = asyncio.Event()
         self._all_appended = asyncio.Event()
@@ -170,8 +169,9 @@ class Appender:
             await self._more.wait()
             self._more.clear()
             while self._waiting:
-                if wait_s := self._linger.wait_s():
-                    await self._sleep(wait_s)
+                if self._pace.busy:
+                    for _ in range(GATHER_TURNS):
+                        await asyncio.sleep(0)
                 await self._append_once()
             self._all_appended.set()
 
@@ -185,7 +185,7 @@ class Appender:
         came_s = [self.inflows[shard].oldest_s for shard in self._waiting]
         oldest_s = min(filter(None, came_s), default=0.0)
         commands = sum(len(self.inflows[shard].commands) for shard in self._waiting)
-        self._linger.arrived(commands, self._clock())
+        self._pace.arrived(commands, self._clock())
         taken = {shard: self.inflows[shard].take() for shard in self._waiting}
         self._waiting = {shard for shard in taken if self.inflows[shard].commands}
         entries = {

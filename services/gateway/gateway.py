@@ -14,12 +14,12 @@ from pit.v1 import lobby_pb2
 from engine.events import Record
 from services.gateway.acts import ActService
 from services.gateway.admission import Admission, Network
-from services.gateway.appender import ALIVE_EVERY_S, Sleep
+from services.gateway.appender import ALIVE_EVERY_S
 from services.gateway.bot_seats import BotSeats
 from services.gateway.directory import Directory
 from services.gateway.errors import Refusal, Refused, unexpected
 from services.gateway.feed import TableFeed
-from services.gateway.hub import GIVEN_UP_S, Hub
+from services.gateway.hub import GIVEN_UP_S, Hub, Sleep
 from services.gateway.identity.limits import REFRESH_S, name_life_s
 from services.gateway.identity.service import IdentityService
 from services.gateway.identity.store import PeopleStore

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ import structlog
 from engine import events
 from engine.commands import Detach, OpenSeated, OpenTable, RequestCommand, VoteRematch
 from engine.events import Answered, Record, RequestAnswered
-from services.gateway.appender import Appender, Sleep
+from services.gateway.appender import Appender
 from services.gateway.errors import Refusal, Refused
 from services.gateway.feed import Act, TableFeed
 from services.gateway.names import NameBook
@@ -46,6 +46,7 @@ READ_LINGER_MS_MAX: Final = 2.0
 """As a matcher's: what it wrote in one turn for several shards is then read in one."""
 OPENING: Final = frozenset({OpenTable, OpenSeated, VoteRematch})
 """Commands that open a table, or lead to one."""
+Sleep = Callable[[float], Awaitable[None]]
 RETRY_S: Final[tuple[float, ...]] = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
@@ -86,7 +87,7 @@ class Hub:
         self.name = name
         self.shards = shards
         self._outflows = tuple(Outflow(number) for number in range(shards))
-        self._appender = Appender(log_port, name, shards, clock, observer, sleep)
+        self._appender = Appender(log_port, name, shards, clock, observer)
         self.ring = Ring()
         self._linger = Linger(READ_LINGER_MS_MAX)
         self._sleep = sleep

@@ -6,7 +6,8 @@ import secrets
 import signal
 import socket
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import structlog
@@ -22,7 +23,7 @@ from services.gateway.gateway import Gateway
 from services.gateway.identity.store import RedisPeopleStore
 from services.gateway.identity.tokens import BadKeys, SignedTokens, parse_keys
 from services.gateway.methods import METHODS, methods_of
-from services.gateway.observer import UNOBSERVED
+from services.gateway.observer import UNOBSERVED, Observer
 from services.gateway.operate.orders import Orders
 from services.gateway.operate.service import operate_methods
 from services.gateway.operate.store import RedisOperateStore
@@ -89,39 +90,30 @@ async def _serve(
     operate = RedisOperateStore(settings.redis_url)
     try:
         meta = await log_port.meta()
-        # A new name for every start: streams of an earlier one of this name are lost.
-        unique = f"{name}.{secrets.token_hex(3)}"
-        people = PROFILES[settings.profile]
-        metrics = new_metrics(settings.sessions_max) if settings.metrics_port else None
-        if metrics:
-            metrics.serve(settings)
-        observer = metrics or UNOBSERVED
-        gateway = Gateway(
-            log_port,
-            store,
-            tokens,
-            unique,
-            meta.shards,
-            people,
-            observer=observer,
-            sessions_max=settings.sessions_max,
-            allowed=settings.allowed_networks,
-            archive=settings.archive_directory,
-            archive_days=settings.archive_days,
-            orders=orders,
-        )
-        watching = asyncio.create_task(_watch_loop(metrics)) if metrics else None
-        try:
+        with _measured(settings) as observer:
+            gateway = Gateway(
+                log_port,
+                store,
+                tokens,
+                # A new name for every start: streams of an earlier one of this name are lost.
+                f"{name}.{secrets.token_hex(3)}",
+                meta.shards,
+                PROFILES[settings.profile],
+                observer=observer,
+                sessions_max=settings.sessions_max,
+                allowed=settings.allowed_networks,
+                archive=settings.archive_directory,
+                archive_days=settings.archive_days,
+                orders=orders,
+            )
             door = new_door(settings.native_door, gateway, methods_of(gateway), certificate)
             inner = None
             if settings.operate_port:
                 # Calls of operators are in the audit, and not among the players' figures.
                 methods = operate_methods(gateway, operate, meta.store_id)
-                inner = new_door(settings.native_door, gateway, methods)
+                shown = certificate if settings.operate_tls else None
+                inner = new_door(settings.native_door, gateway, methods, shown)
             return await _serve_gateway(gateway, operate, door, inner, settings)
-        finally:
-            if watching:
-                watching.cancel()
     except StoreChanged as changed:
         log.error("wrong store", what=str(changed), fix="see `pit store init`")
         return EXIT_STORE
@@ -132,6 +124,21 @@ async def _serve(
         await log_port.close()
         await store.close()
         await operate.close()
+
+
+@contextmanager
+def _measured(settings: Settings) -> Iterator[Observer]:
+    """Who is told of what the gateway does, and serves it as figures where they are wanted."""
+    if not settings.metrics_port:
+        yield UNOBSERVED
+        return
+    metrics = new_metrics(settings.sessions_max)
+    metrics.serve(settings)
+    watching = asyncio.create_task(_watch_loop(metrics))
+    try:
+        yield metrics
+    finally:
+        watching.cancel()
 
 
 def new_metrics(sessions_max: int = SESSIONS_MAX) -> GatewayMetrics:

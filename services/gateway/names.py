@@ -17,16 +17,34 @@ _FORBIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Z
 """Control, formatting (bidirectional marks among them), private, unassigned, line breaks."""
 _BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and a symbol that are drawn as nothing: fillers of Hangul, the empty Braille cell."""
+MARKS_MAX: Final = 3
+"""On one letter: as many as pointed Hebrew and Tibetan have. A stack of them covers the lines above
+and below."""
+_STACKED: Final = frozenset({"Mn", "Me"})
+"""Marks that take no room of their own."""
 _SEEN: Final = frozenset("LNPS")
 """First letters of categories: what is seen by itself, unlike marks and spaces."""
 
 
 def checked_name(name: str, field: str) -> str:
-    """1 to 64 visible characters. Raises `Refused`."""
+    """1 to 64 visible characters, in their composed form. Raises `Refused`."""
     seen = any(unicodedata.category(character)[0] in _SEEN for character in name)
     if not seen or len(name) > NAME_CHARACTERS_MAX or name.strip() != name or hidden(name):
         raise Refused.field(field, f"1 to {NAME_CHARACTERS_MAX} visible characters")
+    name = unicodedata.normalize("NFC", name)  # after the length: what it costs is bounded then
+    if _stacks_marks(name):
+        raise Refused.field(field, f"at most {MARKS_MAX} accents or other marks on one letter")
     return name
+
+
+def _stacks_marks(text: str) -> bool:
+    """Whether more of them are on one letter than any writing needs."""
+    marks = 0
+    for character in text:
+        marks = marks + 1 if unicodedata.category(character) in _STACKED else 0
+        if marks > MARKS_MAX:
+            return True
+    return False
 
 
 def checked_reason(reason: str, field: str, least: int) -> str:

@@ -6,11 +6,15 @@ import secrets
 import time
 from pathlib import Path
 
+import grpc
 import pytest
 
 from services.cli.failures import Exit
+from services.gateway.doors.tls import TlsFiles
 from services.gateway.identity.tokens import SignedTokens, parse_keys
 from services.log.server import free_port
+from support.certificates import write_pair
+from support.gatewayd import gateway
 from support.operated import NAME, Operated, operated, people, table_of
 from support.pit import Here, Outcome
 
@@ -70,6 +74,32 @@ def test_where_nobody_answers_it_says_what_to_start(here: Here) -> None:
 
 
 # -------------------------------------------------------------------- over a real exchange
+
+
+def test_the_port_for_operators_speaks_tls_where_it_is_told_to(
+    here: Here, valkey_url: str, tmp_path: Path
+) -> None:
+    files = TlsFiles(tmp_path / "certificate.pem", tmp_path / "key.pem")
+    trusted = write_pair(files)
+    port = free_port()
+    tls = {
+        "PIT_TLS_CERTIFICATE": str(files.certificate),
+        "PIT_TLS_KEY": str(files.key),
+        "PIT_OPERATE_TLS": "true",
+        "PIT_OPERATE_PORT": str(port),
+    }
+    with gateway(valkey_url, tmp_path, **tls) as started:
+        with grpc.secure_channel(
+            f"127.0.0.1:{port}", grpc.ssl_channel_credentials(trusted)
+        ) as channel:
+            grpc.channel_ready_future(channel).result(20)
+        token = SignedTokens(parse_keys(started.keys)).operator(NAME, 3600)
+        settings = {"PIT_OPERATOR_TOKEN": token, "PIT_TLS_AUTHORITIES": str(files.certificate)}
+        named = here("audit", "--target", f"https://127.0.0.1:{port}", settings=settings)
+        assert named.code == 0, named.err
+        assert here("audit", settings=settings | tls).code == 0, "it is found as it is set"
+        plain = here("audit", "--target", f"127.0.0.1:{port}", settings=settings)
+        assert plain.code == Exit.UNREACHABLE
 
 
 @pytest.mark.all

@@ -55,6 +55,7 @@ def test_an_unknown_variable_is_named(
         ("PIT_ARCHIVE_DAYS", "0"),
         ("PIT_TLS_AUTHORITIES", "/nowhere.pem"),
         ("PIT_TLS_AUTHORITIES", __file__),
+        ("PIT_OPERATE_TLS", "true"),
     ],
 )
 def test_a_bad_value_is_named(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:

@@ -12,7 +12,7 @@ from services.gateway.identity.limits import DAY_S, REPEAT_S, name_life_s
 from services.gateway.identity.memory import MemoryPeopleStore
 from services.gateway.identity.service import IdentityService
 from services.gateway.identity.tokens import SignedTokens, parse_keys
-from services.gateway.names import NameBook
+from services.gateway.names import MARKS_MAX, NameBook, checked_name
 from services.gateway.operate.orders import Orders
 from services.gateway.resource_names import person_id
 from services.gateway.session.limits import PUBLIC
@@ -144,6 +144,29 @@ async def test_a_sign_in_asked_for_again_finds_the_same_person() -> None:
     assert len(people) == len(tokens) == 6
     with pytest.raises(Refused, match="INVALID_FIELD"):
         await guest(identity, request_id=b"short")
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("Ngu\u0079\u0065\u0302\u0303n", "Nguy\u1ec5n"),
+        ("\u05e9\u05c1\u05bc\u05b8lom", "\u05e9\u05b8\u05bc\u05c1lom"),
+        ("\u0f66\u0f92\u0fb2\u0f74\u0f0b", "\u0f66\u0f92\u0fb2\u0f74\u0f0b"),
+        ("\u0e17\u0e35\u0e48", "\u0e17\u0e35\u0e48"),
+    ],
+    ids=["Vietnamese", "pointed Hebrew", "Tibetan", "Thai"],
+)
+def test_a_name_is_kept_in_its_composed_form_whatever_it_is_written_in(
+    given: str, kept: str
+) -> None:
+    assert checked_name(given, "display_name") == kept
+
+
+def test_marks_stacked_on_a_letter_are_refused_with_the_rule() -> None:
+    with pytest.raises(Refused) as refused:
+        checked_name("Z" + "\u0351" * (MARKS_MAX + 1) + "algo", "display_name")
+    assert refused.value.parameters["rule"] == "at most 3 accents or other marks on one letter"
+    assert checked_name("Z" + "\u0351" * MARKS_MAX + "algo", "display_name")
 
 
 async def test_a_repeated_sign_in_does_not_bring_a_changed_name_back() -> None:

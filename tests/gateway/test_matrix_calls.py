@@ -105,6 +105,12 @@ TABLE = "JoinTableRequest.table"
 
 UNSEEN = ("\u3164", "A\u2800", "\ufe0f", "\u0301\u0301")
 """A filler, an empty cell, marks with nothing to stand on."""
+STACKED = (
+    "Z\u0351\u036b\u0343\u0321algo",
+    "e\u0301\u0302\u0303\u0304\u0305",
+    "A\u20dd\u20de\u20df\u20e0",
+)
+"""More marks on one letter than any writing has."""
 
 ROWS = [
     *(
@@ -115,7 +121,7 @@ ROWS = [
     Row("B25", SEATS, CREATE, create(preset="deluxe", seats=9), ILL, "SEATS_RANGE"),
     *(
         Row("B26", NAME, CREATE, create(display_name=name), ILL, "INVALID_FIELD")
-        for name in ("", "x" * 65, "a\nb", "a\0b", "a\u202eb", " a", "\u2066a", *UNSEEN)
+        for name in ("", "x" * 65, "a\nb", "a\0b", "a\u202eb", " a", "\u2066a", *UNSEEN, *STACKED)
     ),
     Row("B26", "CreateTableRequest.preset", CREATE, create(preset="poker"), ILL, "INVALID_FIELD"),
     Row("B26", "CreateTableRequest.request_id", CREATE, create(request_id=b"x"), ILL, "INVALID_FIELD"),

@@ -350,13 +350,23 @@ def test_a_stopped_table_stays_stopped_for_the_next_owner(world: World) -> None:
     assert set(third.ownership.shards[0].stopped) == {damaged}
 
 
-def test_a_shard_with_a_hole_in_its_history_is_left_alone(world: World) -> None:
+def test_a_shard_with_a_hole_in_its_history_is_left_alone(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     played(world)
     out = world.store.shard(0).out
-    del out[len(out) // 2]
+    hole = len(out) // 2
+    removed = out.pop(hole)
     successor = world.matcher("m2")
     world.idle(successor, 5.0)
     assert set(successor.ownership.shards) == {1}
+    assert capsys.readouterr().out.count("shard left alone") == 1
+    out.insert(hole, removed)
+    world.idle(successor, 60.0)
+    assert set(successor.ownership.shards) == {1}, "a person says when, by starting it again"
+    assert "shard left alone" not in capsys.readouterr().out
+    started_again = world.matcher("m3")
+    world.run(started_again, until=lambda: 0 in started_again.ownership.shards)
 
 
 # -------------------------------------------------------------------- commands that kill

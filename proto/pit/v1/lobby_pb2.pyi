@@ -157,7 +157,7 @@ class CreateTableRequest(_message.Message):
     request_id: _builtins.bytes
     """16 bytes; a repeat with the same id finds the same table."""
     display_name: _builtins.str
-    """1 to 64 visible characters."""
+    """1 to 64 visible characters; at most three accents or other marks on one letter."""
     preset: _builtins.str
     seats: _builtins.int
     visibility: _table_pb2.Visibility.ValueType

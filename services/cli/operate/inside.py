@@ -23,9 +23,11 @@ Answer = TypeVar("Answer")
 
 
 def target_of(settings: "Settings", given: str) -> str:
-    """`host:port` of the internal port, or what was given instead."""
+    """The internal port's `host:port`, `https://` before it where it speaks TLS; or what was given
+    instead."""
     port = settings.operate_port or settings.port_base + DEMO_PORT
-    return given or f"{settings.operate_bind}:{port}"
+    scheme = "https://" if settings.operate_tls else ""
+    return given or f"{scheme}{settings.operate_bind}:{port}"
 
 
 def ask(target: str, work: "Callable[[Operator], Awaitable[Answer]]") -> Answer:

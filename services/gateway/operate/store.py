@@ -144,7 +144,8 @@ class RedisOperateStore:
         )
 
     async def people_named(self, beginning: str, most: int) -> dict[str, str]:
-        """Persons whose display name begins so, in any case; not more than `most`."""
+        """Persons whose display name begins so, in any case; not more than `most`. All names are
+        read, of which a million take about four seconds: for a person who looks, now and then."""
         prefix = keys.person_name("")
         wanted, cursor = beginning.casefold(), b"0"
         found: dict[str, str] = {}
