@@ -52,7 +52,6 @@ def document(options: Options, tally: Tally, around: Circumstances) -> dict[str,
     counts = tally.counts
     sent, seconds = counts["sent"], _seconds(options, around)
     late_share = counts["late"] / sent if sent else 0.0
-    lag_ms = tally.histograms["loop_lag"].percentile_ms(99)
     latency_ms = tally.histograms.summaries()
     errors = tally.errors
     made = faults.made_by(options.scenario, errors)
@@ -72,12 +71,7 @@ def document(options: Options, tally: Tally, around: Circumstances) -> dict[str,
         "errors": sum(errors.values()),
         "checks": tally.checks.results() | {"errors": not failing},
         "slo": slo.judged(options.slos, latency_ms),
-        "generator": {
-            "cpu": round(tally.cpu_cores, 3),
-            "loop_lag_p99_ms": lag_ms,
-            "plan_lag_p99_ms": tally.histograms["plan_lag"].percentile_ms(99),
-            "valid": health.valid(sent, late_share, lag_ms),
-        },
+        "generator": _generator(tally, sent, late_share),
         "run": {
             **_plan(options, around),
             **_outcomes(tally, failing),
@@ -97,6 +91,17 @@ def document(options: Options, tally: Tally, around: Circumstances) -> dict[str,
                 if tally.histograms[name].count
             },
         },
+    }
+
+
+def _generator(tally: Tally, sent: int, late_share: float) -> dict[str, Any]:
+    """Whether it kept up."""
+    lag_ms = tally.histograms["loop_lag"].percentile_ms(99)
+    return {
+        "cpu": round(tally.cpu_cores, 3),
+        "loop_lag_p99_ms": lag_ms,
+        "plan_lag_p99_ms": tally.histograms["plan_lag"].percentile_ms(99),
+        "valid": health.valid(sent, late_share, lag_ms),
     }
 
 

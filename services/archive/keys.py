@@ -29,7 +29,9 @@ def publish(key: Ed25519PrivateKey, root: Path) -> None:
     path = root / PUBLIC_KEY_FILE
     text = key.public_key().public_bytes_raw().hex()
     if not path.exists():
-        path.write_text(text + "\n")
+        unfinished = path.with_name(path.name + ".new")  # half a key would be taken for another one
+        unfinished.write_text(text + "\n")
+        unfinished.replace(path)
     elif path.read_text().strip() != text:
         raise SettingsProblem(
             f"PIT_ARCHIVE_KEY is not the key that signed the games in {root} "

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from services.cli.failures import MEANINGS, Exit, Failure
 from services.settings import Settings
 from support.full_disk import no_room
 from support.pit import ROOT, Here, command, environment, free_port_base, pit
+from support.waiting import wait_until
 
 NOWHERE = {"PIT_REDIS_URL": "redis://127.0.0.1:1/0"}
 
@@ -281,9 +281,7 @@ def test_a_demo_that_is_told_to_end_while_it_starts_leaves_nothing(
         env=environment(TMPDIR=str(tmp_path)), start_new_session=True, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    while not list(tmp_path.glob("pit-demo-*/*")):  # its own processes are being started
-        assert process.poll() is None
-        time.sleep(0.01)
+    wait_until(lambda: list(tmp_path.glob("pit-demo-*/*")))  # its own processes are being started
     os.killpg(process.pid, number)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (Exit.INTERRUPTED, "", "")
