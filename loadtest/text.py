@@ -23,6 +23,7 @@ MEANINGS: Final = {
 ON_PURPOSE: Final = "as the scenario makes them"
 
 
+COLOURS: Final = {"good": "green", "warn": "yellow", "bad": "red"}
 WIDTH_UNSEEN: Final = 160
 """Columns of a pipe or a file, where nothing is to be cut off."""
 
@@ -40,7 +41,7 @@ class Verdict:
     """What a run comes to, in a line."""
 
     kind: str
-    """`good`, `warn` or `bad`."""
+    """One of `COLOURS`."""
     text: str
 
 
@@ -89,12 +90,14 @@ def show(console: Console, result: dict[str, Any]) -> None:
     _show_server(console, result["run"])
     _show_beside(console, result["run"])
     _show_origin(console, result["run"])
+    said = verdict(result)
+    console.print(said.text, style=f"bold {COLOURS[said.kind]}", markup=False)
 
 
 def _show_checks(console: Console, result: dict[str, Any]) -> None:
     for name, good in result["checks"].items():
         held = "[green]held[/]" if good else "[red]FAILED[/]"
-        console.print(f"{held}  {name}: {CHECKS[name]}", soft_wrap=True)
+        console.print(f"{held}  {name}: {CHECKS[name]}")
     for failure in result["run"]["failures"]:
         console.print(f"        {failure}", style="red", markup=False)
     for name, number in result["run"]["errors"].items():
@@ -155,7 +158,7 @@ def _show_origin(console: Console, run: dict[str, Any]) -> None:
         f"seed {run['seed']}, pit {versions.get('pit-exchange', '?')} {versions['code']}, python "
         f"{versions['python']}, {run['machine']['cpus']} x {run['machine']['model']}"
     )
-    console.print(run["exchange"], markup=False, soft_wrap=True)
+    console.print(run["exchange"], markup=False)
     console.print(f"again: {run['command']}", markup=False, soft_wrap=True)
 
 

@@ -213,11 +213,20 @@ def test_the_text_says_gates_first_then_percentiles_checks_and_health(
     text.show(Console(file=printed, width=120), result)
     found = printed.getvalue()
     order = ["pass  trade:p99<200ms", "FAIL  trade:max<100ms", "p99.9", "held  sequences",
-             "valid  generator", "again: pit load"]  # fmt: skip
+             "valid  generator", "again: pit load", text.verdict(result).text]  # fmt: skip
     places = [found.index(one) for one in order]
     assert places == sorted(places)
     assert "server memory: gateway 101 to 104 MiB, most 104\n" in found
     assert "entries in the streams at the end: in 40, out 1,000" in found
+
+
+def test_words_are_not_broken_at_a_terminal(result: dict[str, Any]) -> None:
+    printed = io.StringIO()
+    text.show(Console(file=printed, width=80, force_terminal=True, no_color=True), result)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", printed.getvalue())
+    words = " ".join(plain.split())
+    for said in text.CHECKS.values():
+        assert said in words
 
 
 def test_nothing_is_cut_off_in_a_pipe(
