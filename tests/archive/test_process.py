@@ -21,7 +21,10 @@ from support.whole_game import GAME, ShardWriter, WholeGame
 WAIT_S = 20.0
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.all)])
+@pytest.mark.parametrize(
+    "kills",
+    [2, pytest.param(5, marks=pytest.mark.all), pytest.param(40, marks=pytest.mark.soak)],
+)
 def test_a_killed_archiver_misses_and_doubles_nothing(
     valkey_url: str, tmp_path: Path, kills: int, request: pytest.FixtureRequest
 ) -> None:

@@ -72,6 +72,7 @@ async def played(ada: Exchange) -> tuple[str, list[table_pb2.Event]]:
     request.switches.target = 50
     request.switches.sorting_pause_s = 1
     request.switches.idle_s = 2
+    request.switches.away_grace_s = 1
     table = (await ada.create_table(request)).table.name
     seen: list[table_pb2.Event] = []
     async with ada.play(await ada.join_table(table)) as seat:

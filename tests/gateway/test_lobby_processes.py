@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
 
 import pytest
 from grpc import StatusCode
@@ -13,13 +12,21 @@ from services.client.exchange import Exchange
 from services.client.happenings import Happened
 from services.client.seat import SeatSession
 from support.gatewayd import GatewayProcess, exchange
+from support.valkey import emptied
+from support.valkey import running as running_server
 
 WAIT_S = 20.0
+LISTED, QUICKLY_JOINED = "household", "classic"
 
 
-@pytest.fixture
-def running(valkey_url: str, tmp_path: Path) -> Iterator[GatewayProcess]:
-    with exchange(valkey_url, tmp_path, PIT_PROFILE="event") as started:
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayProcess]:
+    """On a server of its own. A test that lists or joins tables of any kind has a kind for itself."""
+    directory = tmp_path_factory.mktemp("lobby")
+    with (
+        running_server("valkey", directory / "server") as server,
+        exchange(emptied(server), directory, PIT_PROFILE="event") as started,
+    ):
         yield started
 
 
@@ -60,19 +67,20 @@ async def event(table: SeatSession, kind: str) -> table_pb2.Event:
 
 async def test_a_table_from_the_list_to_its_last_seat(people: Callable[[], Exchange]) -> None:
     ada, ben = await signed_in(people, "Ada"), await signed_in(people, "Ben")
-    assert "blitz" in {rules.preset for rules in await ada.list_rules()}
-    news = ada.watch_tables(preset="blitz", joinable=True)
+    assert LISTED in {rules.preset for rules in await ada.list_rules()}
+    news = ada.watch_tables(preset=LISTED, joinable=True)
     async with asyncio.timeout(WAIT_S):
         first = await anext(news)
         assert (list(first.changed), first.complete) == ([], True)
-        name = (await ben.create_table(wanted(bots=True))).table.name
+        name = (await ben.create_table(wanted(preset=LISTED, bots=True))).table.name
         assert [table.name for table in (await anext(news)).changed] == [name]
         seats = [await each.join_table(name) for each in (ben, ada)]
         while not (told := await anext(news)).changed[0].taken[1:]:
             pass
         assert [seat.display_name for seat in told.changed[0].taken] == ["Ben", "Ada"]
-        assert [table.name for table in (await ada.list_tables()).tables] == [name]
-        assert (await ada.get_table(name)).rule_set.preset == "blitz"
+        listed = (await ada.list_tables(preset=LISTED)).tables
+        assert [table.name for table in listed] == [name]
+        assert (await ada.get_table(name)).rule_set.preset == LISTED
         assert [place.seat for place in await ada.my_seats()] == [seats[1].seat]
         async with ada.play(seats[1]) as playing:
             await ben.remove_seat(name, seats[1].seat, "asleep")
@@ -102,8 +110,8 @@ async def test_a_private_table_and_its_codes(people: Callable[[], Exchange]) -> 
 
 async def test_quick_joins_and_an_eleventh_table(people: Callable[[], Exchange]) -> None:
     ada, ben = await signed_in(people, "Ada"), await signed_in(people, "Ben")
-    place = await ada.quick_join("blitz")
-    assert (await ben.quick_join("blitz")).table == place.table
+    place = await ada.quick_join(QUICKLY_JOINED)
+    assert (await ben.quick_join(QUICKLY_JOINED)).table == place.table
     made = [await ada.create_table(wanted()) for _ in range(9)]
     assert len({each.table.name for each in made}) == 9
     with pytest.raises(Refused, match="TABLE_LIMIT") as refused:

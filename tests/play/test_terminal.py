@@ -9,7 +9,6 @@ import pytest
 from support.at_terminal import LOOK_S, Terminal, next_keys
 from support.exchange import ExchangeProcesses
 from support.pit import ROOT, command, environment
-from support.waiting import listens, wait_until
 
 GAME_S = 150.0
 """Far more than the rules below allow, for a machine that is busy with other things."""
@@ -35,13 +34,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExchangeProces
         for role in ("matcher", "gateway"):
             processes.start(role)
         processes.start("bots", PIT_REPORT=str(processes.report_path))
-        _wait_until_somebody_listens(int(processes.settings["PIT_PORT_BASE"]))
         yield processes
-
-
-def _wait_until_somebody_listens(port: int) -> None:
-    """A person is soon told that nobody is there, which at a busy start would be true."""
-    wait_until(lambda: listens(port), GAME_S)
 
 
 def at_terminal(

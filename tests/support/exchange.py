@@ -5,7 +5,6 @@ import secrets
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -15,8 +14,7 @@ from services.log.server import EmbeddedServer, free_port
 from services.log.store import init_store
 from support.guarded import GuardedServer
 from support.pit import ROOT, environment
-
-WAIT_S = 40.0
+from support.waiting import WAIT_S, listens, wait_until
 
 
 class ExchangeProcesses:
@@ -58,7 +56,8 @@ class ExchangeProcesses:
         self.server.stop()
 
     def start(self, role: str, *arguments: str, **settings: str) -> None:
-        """Start one process, `pit serve ROLE`."""
+        """Start one process, `pit serve ROLE`. A gateway listens then: a client that finds nobody
+        there at first comes back only seconds later."""
         with (self.directory / f"{role}.log").open("ab") as log:
             self._processes[role] = subprocess.Popen(
                 [sys.executable, "-m", "services.cli.main", "serve", role, *arguments],
@@ -67,6 +66,8 @@ class ExchangeProcesses:
                 stdout=log,
                 stderr=log,
             )
+        if role == "gateway":
+            self.wait(lambda: listens(int(self.settings["PIT_PORT_BASE"])))
 
     def end(self, role: str) -> int:
         """End one as an operator does; its exit code."""
@@ -99,12 +100,13 @@ class ExchangeProcesses:
 
     def wait(self, holds: Callable[[], bool], seconds: float = WAIT_S) -> None:
         """Until it is true; a process that ends meanwhile is a failure."""
-        until_s = time.monotonic() + seconds
-        while not holds():
-            assert time.monotonic() < until_s, self.logs()
+
+        def holds_while_all_live() -> bool:
             for role, process in self._processes.items():
                 assert process.poll() is None, f"{role} ended: {self.logs()}"
-            time.sleep(0.05)
+            return holds()
+
+        wait_until(holds_while_all_live, seconds, self.logs)
 
     def logs(self) -> str:
         """The last words of every process."""

@@ -16,6 +16,7 @@ from services.gateway.identity.tokens import SignedTokens, parse_keys
 from services.log.server import free_port
 from support.processes import MatcherProcess
 from support.valkey import SHARDS
+from support.waiting import listens, wait_until
 
 ROOT = Path(__file__).parents[2]
 START = """
@@ -55,7 +56,7 @@ class GatewayProcess:
 
 @contextmanager
 def gateway(url: str, directory: Path, **settings: str) -> Iterator[GatewayProcess]:
-    """One gateway on a store that is set up."""
+    """One gateway on a store that is set up; it listens, or has ended."""
     port = free_port()
     keys = f"k2:{secrets.token_hex(32)},k1:{secrets.token_hex(32)}"
     log_path = directory / f"gateway-{port}.log"
@@ -74,6 +75,8 @@ def gateway(url: str, directory: Path, **settings: str) -> Iterator[GatewayProce
         process = subprocess.Popen([sys.executable, "-c", START], env=environment, stderr=log)
     started = GatewayProcess(process, port, keys, log_path)
     try:
+        # A client that finds nobody there at first comes back only seconds later.
+        wait_until(lambda: listens(port) or process.poll() is not None, why=log_path.read_text)
         yield started
     finally:
         if process.poll() is None:
