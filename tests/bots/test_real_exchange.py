@@ -132,7 +132,7 @@ async def test_a_person_takes_a_seat_from_a_bot_and_plays_to_the_end(
                     lobby_pb2.CreateTableRequest(
                         display_name="Bots",
                         preset="blitz",
-                        switches=table_pb2.Rules(target=100),
+                        switches=ONE_CORNER,
                         seats=4,
                         visibility=table_pb2.VISIBILITY_PUBLIC,
                         absent_policy=table_pb2.ABSENT_POLICY_BOT,
@@ -144,7 +144,7 @@ async def test_a_person_takes_a_seat_from_a_bot_and_plays_to_the_end(
                 playing = worked_example()["play"](front.target, created.table.name, 2)
                 scores = await asyncio.wait_for(playing, WAIT_S)
     assert len(scores) == 4
-    assert max(scores) >= 100
+    assert max(scores) >= ONE_CORNER.target
     assert house.report()["errors"] == 0
 
 
