@@ -44,7 +44,6 @@ NONCE_BYTES: Final = 16
 """A player's own share of a deal; too many to be guessed in advance."""
 INVITE_HASH_BYTES: Final = 32
 """SHA-256."""
-REQUEST_BYTES: Final = 16
 REASON_BYTES_MAX: Final = 240
 """In UTF-8, of a reason or an announcement's text: a text of the log holds 256 bytes."""
 ANNOUNCEMENT_KEY_BYTES_MAX: Final = 64

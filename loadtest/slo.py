@@ -18,7 +18,6 @@ LATENCIES: Final = (
     "deal",
 )
 """What is measured, in the order of every table."""
-STATISTICS: Final = ("p50", "p90", "p99", "p999", "max")
 _UNITS_MS: Final = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 _FORM: Final = re.compile(r"(\w+):(p50|p90|p99|p99\.?9|max)<(=?)(\d+(?:\.\d+)?)(us|ms|s)")
 

@@ -277,6 +277,17 @@ class AsyncConnection:
         data = b"".join(map(pack, commands))
         return checked(await self.call_all(data, len(commands), wait_s))
 
+    async def tell_all(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Commands that may write. The first error is raised as it is: an unclear one may have
+        been done."""
+        if not commands:
+            return []
+        results = await self.call_all(b"".join(map(pack, commands)), len(commands))
+        for result in results:
+            if isinstance(result, LogError):
+                raise result
+        return results
+
     async def close(self) -> None:
         self._replies = None
         await self._connection.disconnect(nowait=True)

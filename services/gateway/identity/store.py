@@ -1,14 +1,14 @@
 """What is kept of persons and sign-ins, under `pit:id:*`. Raises `LogError` like the log.
 
-Every key has a lifetime: what nobody uses any more goes by itself.
+Every key has a lifetime: what nobody uses any more goes by itself. Every command may be sent twice,
+so an unclear outcome is like none.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from services.log import keys
-from services.log.connection import AsyncConnection, pack
-from services.log.port import LogError
+from services.log.connection import AsyncConnection
 
 _NEWEST: Final = "newest"
 """The only member of a sorted set: a score can be raised, and never lowered, in one step."""
@@ -70,10 +70,12 @@ class RedisPeopleStore:
         return await self.note_first(keys.person_name(person), name, for_s)
 
     async def prolong_name(self, person: str, for_s: int) -> None:
-        await self._all([("EXPIRE", keys.person_name(person), for_s)])
+        await self._connection.tell_all([("EXPIRE", keys.person_name(person), for_s)])
 
     async def names(self, persons: Sequence[str]) -> dict[str, str]:
-        found = await self._all([("GET", keys.person_name(person)) for person in persons])
+        found = await self._connection.tell_all(
+            [("GET", keys.person_name(person)) for person in persons]
+        )
         return {
             person: name.decode()
             for person, name in zip(persons, found, strict=True)
@@ -81,7 +83,9 @@ class RedisPeopleStore:
         }
 
     async def keep_refresh(self, digest: str, content: str, for_s: int) -> None:
-        await self._all([("SET", keys.refresh_token(digest), content, "NX", "EX", for_s)])
+        await self._connection.tell_all(
+            [("SET", keys.refresh_token(digest), content, "NX", "EX", for_s)]
+        )
 
     async def retire_refresh(self, digest: str, content: str, for_s: int) -> None:
         await self.note(keys.refresh_token(digest), content, for_s)
@@ -91,26 +95,32 @@ class RedisPeopleStore:
 
     async def raise_expiry(self, sign_in: str, expires_s: float, for_s: int) -> None:
         key = keys.newest_expiry(sign_in)
-        await self._all([("ZADD", key, "GT", int(expires_s), _NEWEST), ("EXPIRE", key, for_s)])
+        await self._connection.tell_all(
+            [("ZADD", key, "GT", int(expires_s), _NEWEST), ("EXPIRE", key, for_s)]
+        )
 
     async def newest_expiry(self, sign_in: str) -> float:
-        [newest_s] = await self._all([("ZSCORE", keys.newest_expiry(sign_in), _NEWEST)])
+        [newest_s] = await self._connection.tell_all(
+            [("ZSCORE", keys.newest_expiry(sign_in), _NEWEST)]
+        )
         return float(newest_s or 0)
 
     async def note(self, key: str, content: str, for_s: int) -> None:
-        await self._all([("SET", key, content, "EX", for_s)])
+        await self._connection.tell_all([("SET", key, content, "EX", for_s)])
 
     async def note_first(self, key: str, content: str, for_s: int) -> str:
-        [before] = await self._all([("SET", key, content, "NX", "GET", "EX", for_s)])
+        [before] = await self._connection.tell_all(
+            [("SET", key, content, "NX", "GET", "EX", for_s)]
+        )
         return content if before is None else str(before.decode())
 
     async def noted(self, key: str) -> str | None:
-        [content] = await self._all([("GET", key)])
+        [content] = await self._connection.tell_all([("GET", key)])
         return None if content is None else str(content.decode())
 
     async def table_opened(self, person: str, table: str, at_s: int, for_s: int) -> dict[str, int]:
         key = keys.tables_of(person)
-        _, _, flat = await self._all(
+        _, _, flat = await self._connection.tell_all(
             [("HSETNX", key, table, at_s), ("EXPIRE", key, for_s), ("HGETALL", key)]
         )
         return {
@@ -119,12 +129,14 @@ class RedisPeopleStore:
         }
 
     async def tables_over(self, person: str, tables: Sequence[str]) -> None:
-        await self._all([("HDEL", keys.tables_of(person), *tables)] if tables else [])
+        await self._connection.tell_all(
+            [("HDEL", keys.tables_of(person), *tables)] if tables else []
+        )
 
     async def claim_bot_seats(
         self, seats: Sequence[tuple[str, int]], gateway: str, for_ms: int
     ) -> list[bool]:
-        claimed = await self._all(
+        claimed = await self._connection.tell_all(
             [
                 ("SET", keys.bot_claim(table, seat), gateway, "NX", "PX", for_ms)
                 for table, seat in seats
@@ -134,14 +146,3 @@ class RedisPeopleStore:
 
     async def close(self) -> None:
         await self._connection.close()
-
-    async def _all(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Every one of these may be sent again, so an unclear outcome is like none."""
-        if not commands:
-            return []
-        data = b"".join(map(pack, commands))
-        results = await self._connection.call_all(data, len(commands))
-        for result in results:
-            if isinstance(result, LogError):
-                raise result
-        return results

@@ -11,10 +11,9 @@ from typing import Any, Final
 from engine.value import value
 from services.gateway.operate.orders import Ban, Standing
 from services.log import keys
-from services.log.connection import AsyncConnection, StoreIdentity, pack
+from services.log.connection import AsyncConnection, StoreIdentity
 from services.log.entry import NO_ENTRY, parse_id, unpack_out
 from services.log.lease import owner_mark
-from services.log.port import LogError
 
 LAG_COUNTED_MAX: Final = 1_000
 """Counting further would read a stream that is in trouble anyway."""
@@ -233,14 +232,7 @@ class RedisOperateStore:
 
     async def _all(self, *commands: tuple[Any, ...]) -> list[Any]:
         """The first error is raised: an unclear one may have been done, and is not repeated."""
-        if not commands:
-            return []
-        data = b"".join(map(pack, commands))
-        results = await self._connection.call_all(data, len(commands))
-        for result in results:
-            if isinstance(result, LogError):
-                raise result
-        return results
+        return await self._connection.tell_all(commands)
 
 
 def owner_name(nonce: bytes, names: Sequence[str]) -> str:
