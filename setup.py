@@ -105,7 +105,7 @@ def compiled_modules() -> list:
         [path for path in paths if not path.endswith("__init__.py")],
         opt_level=os.environ.get("COMPILE_LEVEL", "3"),
         debug_level="0",
-        multi_file=True,  # a change compiles what it touches, and several compilers run at once
+        multi_file=True,  # a single file of all modules keeps a compiler busy for many minutes
     )
 
 

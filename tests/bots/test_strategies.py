@@ -17,9 +17,10 @@ from services.bots.memory import Memory
 from services.bots.strategy import JUST_RECEIVED_S, OpenOffer, Sight, Strategy
 from services.bots.wild import WILD
 from services.client.rules import rules_of
-from services.client.view import TableView
+from services.client.view import SeatView, TableView
 from services.gateway.convert.rules import rule_set_message
 from support.responses import snapshot
+from support.views import names_of
 
 WHEAT, BARLEY, CORN, RYE = range(4)
 SUITS = (WHEAT, BARLEY, CORN, RYE)
@@ -292,5 +293,6 @@ def test_only_a_view_is_given_to_a_strategy() -> None:
     view = view_of(cards(wheat=9))
     assert isinstance(view, TableView)
     for seat in view.seats:
-        values = [getattr(seat, name) for name in type(seat).__slots__]
+        values = [getattr(seat, name) for name in names_of(SeatView)]
+        assert values
         assert not any(isinstance(one, table_pb2.Cards) for one in values)
