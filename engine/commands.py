@@ -184,6 +184,8 @@ class RemoveSeat(RequestCommand):
     seat: int
     reason: str
     operator: str
+    meant: str = ""
+    """The person to be removed: refused where another sits there by now. Empty: whoever does."""
 
 
 @value

@@ -40,7 +40,8 @@ SEAT_FIELDS: Final = (
     "holder", "connected", "gateway", "stream", "absence", "away_until_ms", "active_ms",
     "idle_since_ms", "idle_ms", "ready", "nonce", "hand", "offer_size", "offer_lot",
     "offer_directed_at", "offer_ends_at_ms", "offer_seq", "traded_seq", "traded_ms",
-    "bell_locked_until_ms", "score", "corners", "penalties", "best_corner", "plays_again",
+    "bell_locked_until_ms", "score", "corners", "penalties", "best_corner", "place",
+    "plays_again",
 )  # fmt: skip
 Getter = Callable[[Any], tuple[Any, ...]]
 _table_fields: Final[Getter] = attrgetter(*TABLE_FIELDS)

@@ -89,8 +89,8 @@ class Seat(HotSeat):
     __slots__ = (
         "absence", "attach", "away_until_ms", "bell_locked_until_ms", "best_corner", "bot_wanted",
         "connected", "corners", "dropped", "forfeited", "gateway", "idle_ms", "idle_since_ms",
-        "nonce", "numbers", "penalties", "person", "plays_again", "ready", "score", "stream",
-        "taken_seq",
+        "nonce", "numbers", "penalties", "person", "place", "plays_again", "ready", "score",
+        "stream", "taken_seq",
     )  # fmt: skip
 
     def __init__(self) -> None:  # noqa: PLR0915  # a seat's fields, one by one
@@ -154,6 +154,8 @@ class Seat(HotSeat):
         self.penalties = 0
         """How often it lost points."""
         self.best_corner = 0
+        self.place = 0
+        """When the game is over: 1 for the winner, equal where shared; 0 where it does not play."""
         self.plays_again = False
         """Has voted for a rematch."""
 

@@ -115,5 +115,6 @@ def _seat_shown(seat: Seat) -> SeatShown:
         offer_size=seat.offer_size,
         offer_directed_at=seat.offer_directed_at,
         offer_ends_at_ms=seat.offer_ends_at_ms,
+        place=seat.place,
         plays_again=seat.plays_again,
     )

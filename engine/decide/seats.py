@@ -215,7 +215,7 @@ def remove(table: Table, command: c.RemoveSeat, now_ms: int, chance: Chance) -> 
         return first
     index = command.seat
     inside = 0 <= index < len(table.seats) and not table.seats[index].dropped
-    if inside and not table.seats[index].person:
+    if inside and not _sits_there(table.seats[index], command.meant):
         return refused(table, command, NOT_SEATED)
     if inside and table.seats[index].forfeited:
         return refused(table, command, SEAT_FORFEITED)
@@ -230,6 +230,10 @@ def remove(table: Table, command: c.RemoveSeat, now_ms: int, chance: Chance) -> 
         return refused(table, command, NOT_OWNER)
     left = SeatLeft(index, now_ms, True, command.reason, command.operator)
     return accepted(table, command, _gone(table, left), index)
+
+
+def _sits_there(seat: Seat, meant: str) -> bool:
+    return seat.person == meant if meant else bool(seat.person)
 
 
 def _heir(table: Table, leaving: int) -> str:

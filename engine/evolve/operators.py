@@ -43,3 +43,6 @@ def _later(thing: Table | Seat, times: tuple[str, ...], by_ms: int) -> None:
 
 def score_adjusted(table: Table, event: e.ScoreAdjusted) -> None:
     table.seats[event.seat].score = event.totals[event.seat]
+    if event.places:
+        for seat, place in zip(table.seats, event.places, strict=True):
+            seat.place = place

@@ -96,6 +96,7 @@ def game_ended(table: Table, event: e.GameEnded) -> None:
     for index, seat in enumerate(table.seats):
         if seat.offer_size:
             take_down(table, index, seat)
+        seat.place = event.places[index]
         seat.away_until_ms = 0
         seat.bot_wanted = False
 

@@ -38,6 +38,7 @@ class SeatView:
         "offer_ends_at_us",
         "offer_size",
         "person",
+        "place",
         "plays_again",
         "ready",
         "score",
@@ -59,6 +60,9 @@ class SeatView:
             shown.offer_directed_at if shown.HasField("offer_directed_at") else NOBODY
         )
         self.offer_ends_at_us = shown.offer_ends_at_us
+        self.place = shown.place
+        """When the game is over: 1 for the winner; 0 before, and for a seat that does not play. A
+        correction of the score may change it."""
         self.plays_again = shown.plays_again
 
     def open_offer(self, size: int, directed_at: int, ends_at_us: int) -> None:
@@ -75,12 +79,9 @@ class SeatView:
 class Told:
     """What was said at the table since the view began. A snapshot does not say it again."""
 
-    __slots__ = ("announcement", "places", "void_reason")
+    __slots__ = ("announcement", "void_reason")
 
     def __init__(self) -> None:
-        self.places: tuple[int, ...] = ()
-        """By seat, 1 for the winner, 0 for a seat that does not play; empty before the game's
-        end. A correction of the score may change them."""
         self.void_reason = ""
         """Why an operator voided the last round; empty where it was not voided by one."""
         self.announcement: table_pb2.Announcement | None = None
@@ -294,7 +295,7 @@ class TableView:
     def _game_ended(self, event: table_pb2.GameEnded, *_: object) -> None:
         self.phase = table_pb2.PHASE_ENDED
         self.opens_at_us = self.round_ends_at_us = self.next_deal_at_us = 0
-        self.told.places = tuple(event.places)
+        self._set_places(event.places)
         self._set_scores(event.totals)
         self._clear_offers()
         for seat in self.seats:
@@ -333,11 +334,15 @@ class TableView:
 
     def _score_adjusted(self, event: table_pb2.ScoreAdjusted, *_: object) -> None:
         self._set_scores(event.totals)
-        if event.places:
-            self.told.places = tuple(event.places)
+        self._set_places(event.places)
 
     def _announcement(self, event: table_pb2.Announcement, *_: object) -> None:
         self.told.announcement = event
+
+    def _set_places(self, places: Sequence[int]) -> None:
+        """Of a game that is over; of one that goes on there are none."""
+        for seat, place in zip(self.seats, places, strict=False):
+            seat.place = place
 
     def _set_scores(self, totals: Sequence[int]) -> None:
         for seat, total in zip(self.seats, totals, strict=False):

@@ -80,14 +80,14 @@ def test_a_correction_after_the_end_changes_scores_and_places() -> None:
     adjusted = table_pb2.ScoreAdjusted(seat=1, delta=150, totals=[200, 250, 50], places=[2, 1, 3])
     view.apply(table_pb2.Event(seq=6, score_adjusted=adjusted))
     assert [seat.score for seat in view.seats] == [200, 250, 50]
-    assert view.told.places == (2, 1, 3)
+    assert [seat.place for seat in view.seats] == [2, 1, 3]
 
 
 def test_a_correction_in_mid_game_gives_nobody_a_place() -> None:
     view = seated_view()
     adjusted = table_pb2.ScoreAdjusted(seat=1, delta=5, totals=[0, 5, 0])
     view.apply(table_pb2.Event(seq=5, score_adjusted=adjusted))
-    assert view.told.places == ()
+    assert [seat.place for seat in view.seats] == [0, 0, 0]
 
 
 def test_the_reason_of_a_voided_round_is_known_until_the_next_deal() -> None:

@@ -381,6 +381,17 @@ def test_the_owner_or_an_operator_removes_who_then_stays_away() -> None:
     assert playing.table.owner == "p1", "seated longest of those who stay"
 
 
+def test_nobody_is_removed_in_the_place_of_who_has_left() -> None:
+    """ "Where a person is named and another sits there by now, nobody is removed." """
+    playing = Playing("blitz", 4).trading()
+    playing.leave("p2")
+    playing.join("p7")
+    assert playing.operate(c.RemoveSeat, seat=2, meant="p2") == Rejection.NOT_SEATED
+    assert playing.table.seats[2].person == "p7"
+    left, *_ = playing.operate(c.RemoveSeat, seat=2, meant="p7")
+    assert left.removed
+
+
 def test_whom_nobody_can_remove() -> None:
     playing = Playing("blitz", 4)
     playing.open_table(absent_policy=AbsentPolicy.FORFEIT)

@@ -71,9 +71,15 @@ class Office:
         pick = self.play.random
         operator = pick.choice(["", "ann"])
         person = "" if operator else pick.choice([self.play.twin.owner or "p", "stranger"])
-        seat = pick.choice([9, *range(len(self.play.twin.chairs))])
+        chairs = self.play.twin.chairs
+        seat = pick.choice([9, *range(len(chairs))])
+        sitting = chairs[seat].person if seat < len(chairs) else ""
         return commands.RemoveSeat(
-            **self.common(person), seat=seat, reason=self.reason(), operator=operator
+            **self.common(person),
+            seat=seat,
+            reason=self.reason(),
+            operator=operator,
+            meant=pick.choice(["", "", sitting, sitting, "stranger"]),
         )
 
     def rotate(self) -> Command:

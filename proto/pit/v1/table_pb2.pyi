@@ -703,6 +703,7 @@ class SeatState(_message.Message):
     OFFER_DIRECTED_AT_FIELD_NUMBER: _builtins.int
     OFFER_ENDS_AT_US_FIELD_NUMBER: _builtins.int
     PLAYS_AGAIN_FIELD_NUMBER: _builtins.int
+    PLACE_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     person: _builtins.str
     """Empty where free. `people/{person}`."""
@@ -725,6 +726,10 @@ class SeatState(_message.Message):
     """0 without a limit, else log time."""
     plays_again: _builtins.bool
     """Has voted for a rematch, in the vote that is running or was won."""
+    place: _builtins.int
+    """When the game is over, as in GameEnded: 1 for the winner, equal where shared. 0 before, and for
+    a seat that does not play.
+    """
     @_builtins.property
     def ready(self) -> _containers.RepeatedScalarFieldContainer[Global___ReadyFor.ValueType]: ...
     def __init__(
@@ -746,10 +751,11 @@ class SeatState(_message.Message):
         offer_directed_at: _builtins.int | None = ...,
         offer_ends_at_us: _builtins.int = ...,
         plays_again: _builtins.bool = ...,
+        place: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_offer_directed_at", b"_offer_directed_at", "offer_directed_at", b"offer_directed_at"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_offer_directed_at", b"_offer_directed_at", "away_until_us", b"away_until_us", "bot", b"bot", "bot_wanted", b"bot_wanted", "cards", b"cards", "connected", b"connected", "display_name", b"display_name", "dropped", b"dropped", "forfeited", b"forfeited", "offer_directed_at", b"offer_directed_at", "offer_ends_at_us", b"offer_ends_at_us", "offer_size", b"offer_size", "person", b"person", "plays_again", b"plays_again", "ready", b"ready", "score", b"score", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_offer_directed_at", b"_offer_directed_at", "away_until_us", b"away_until_us", "bot", b"bot", "bot_wanted", b"bot_wanted", "cards", b"cards", "connected", b"connected", "display_name", b"display_name", "dropped", b"dropped", "forfeited", b"forfeited", "offer_directed_at", b"offer_directed_at", "offer_ends_at_us", b"offer_ends_at_us", "offer_size", b"offer_size", "person", b"person", "place", b"place", "plays_again", b"plays_again", "ready", b"ready", "score", b"score", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__offer_directed_at: _TypeAlias = _typing.Literal["offer_directed_at"]  # noqa: Y015
     _WhichOneofArgType__offer_directed_at: _TypeAlias = _typing.Literal["_offer_directed_at", b"_offer_directed_at"]  # noqa: Y015

@@ -39,6 +39,7 @@ def _seat_state(number: int, seat: SeatShown, names: Names) -> table_pb2.SeatSta
         offer_directed_at=directed_at if seat.offer_size else None,
         offer_ends_at_us=seat.offer_ends_at_ms * US_PER_MS,
         plays_again=seat.plays_again,
+        place=seat.place,
     )
 
 

@@ -128,7 +128,7 @@ class TableActs:
         )  # fmt: skip
         async with act as own_id:
             command = commands.RemoveSeat(
-                own_id, _content(request), "", seat, reason, caller.person
+                own_id, _content(request), "", seat, reason, caller.person, person
             )
             answer = await self._hub.ask(table, command, Rank.FIRST)
         return operate_pb2.RemovePersonResponse(seat=answer.seat, seq=answer.seq)

@@ -229,4 +229,7 @@ def end_game(twin: Twin, end: End, now_ms: int, first: list[int] | None = None) 
     for chair in twin.chairs:
         chair.bot_wanted = False
         chair.away_until_ms = 0
-    twin.say(GameEnded(end, places(twin, end, first or []), totals(twin), now_ms))
+    found = places(twin, end, first or [])
+    for chair, place in zip(twin.chairs, found, strict=True):
+        chair.came_in = place
+    twin.say(GameEnded(end, found, totals(twin), now_ms))

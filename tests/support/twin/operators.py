@@ -109,12 +109,15 @@ def adjust_score(twin: Twin, command: AdjustScore, now_ms: int) -> None:
     chair = twin.chairs[command.seat]
     before = chair.score
     chair.score = endings.floored(twin, before + command.delta)
+    found = places(twin)
+    for other, place in zip(twin.chairs, found, strict=False):
+        other.came_in = place
     twin.say(
         ScoreAdjusted(
             seat=command.seat,
             delta=chair.score - before,
             totals=endings.totals(twin),
-            places=places(twin),
+            places=found,
             reason=command.reason,
             operator=command.operator,
             at_ms=now_ms,

@@ -179,8 +179,10 @@ def leave(twin: Twin, command: Leave, now_ms: int) -> int:
 def remove(twin: Twin, command: RemoveSeat, now_ms: int) -> int:
     """The owner, or an operator, makes somebody leave for good."""
     there = is_place(twin, command.seat)
-    if there and not twin.chairs[command.seat].person:
-        raise Refused(Rejection.NOT_SEATED)
+    if there:
+        sitting = twin.chairs[command.seat].person
+        if not sitting or command.meant not in ("", sitting):
+            raise Refused(Rejection.NOT_SEATED)
     if there and twin.chairs[command.seat].forfeited:
         raise Refused(Rejection.SEAT_FORFEITED)
     if not there:

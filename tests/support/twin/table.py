@@ -90,6 +90,8 @@ class Chair:
     corners: int = 0
     penalties: int = 0
     best_corner: int = 0
+    came_in: int = 0
+    """Its place in a game that is over."""
     wants_rematch: bool = False
     bell_locked_until_ms: int = 0
     last_trade_seq: int = 0
@@ -240,5 +242,6 @@ def show_seat(chair: Chair) -> SeatShown:
         offer_size=len(chair.offer.lot) if chair.offer else 0,
         offer_directed_at=chair.offer.directed_at if chair.offer else NOBODY,
         offer_ends_at_ms=chair.offer.ends_at_ms if chair.offer else 0,
+        place=chair.came_in,
         plays_again=chair.wants_rematch,
     )
