@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -20,7 +20,8 @@ from services.gateway.directory import Directory
 from services.gateway.errors import Refusal, Refused, unexpected
 from services.gateway.feed import TableFeed
 from services.gateway.hub import GIVEN_UP_S, Hub, Sleep
-from services.gateway.identity.limits import REFRESH_S, name_life_s
+from services.gateway.identity.expiries import Expiries
+from services.gateway.identity.limits import name_life_s
 from services.gateway.identity.service import IdentityService
 from services.gateway.identity.store import PeopleStore
 from services.gateway.identity.tokens import SignedTokens
@@ -33,7 +34,6 @@ from services.gateway.operate.orders import READ_EVERY_S, Orders, OrdersStore
 from services.gateway.records.reader import GameReader
 from services.gateway.records.service import RecordService
 from services.gateway.session.core import Session
-from services.gateway.session.expiry import expiry_is
 from services.gateway.session.limits import PUBLIC, Profile, Rank
 from services.gateway.session.port import Door, Ending, Expiring, Flushed, Overdue, Receipt
 from services.gateway.session.roles import Caller, refuse_operators
@@ -82,27 +82,27 @@ class Gateway:
         self.draining = False
         self.observer: Observer = observer
         self._sessions_max = sessions_max
-        self._store = store
+        self.expiries = Expiries(store)
         self.admission = Admission(people, clock, allowed, self._limited)
-        self.name_book = self._names = NameBook(store, name_life_s(archive_days))
-        self.names: Mapping[str, str] = self._names
+        self.name_book = names = NameBook(store, name_life_s(archive_days))
+        self.names: Mapping[str, str] = names
         self.now_s = clock
         self.wall_s = wall
         self.orders = orders or Orders(wall)
         self.hub = Hub(
-            log_port, name, shards, self._names, clock, observer, self.orders.check_open, sleep
+            log_port, name, shards, names, clock, observer, self.orders.check_open, sleep
         )
         self.directory = directory = Directory(log_port, shards, clock)
-        self.identity = IdentityService(tokens, store, self._names, self.admission, self.orders)
+        self.identity = IdentityService(tokens, store, names, self.admission, self.orders)
         transfers = TransferCodes(self.identity, tokens, store, self.admission)
         self.lobby = LobbyService(
-            self.hub, directory, tokens, self._names, store, self.admission, transfers, wall
+            self.hub, directory, tokens, names, store, self.admission, transfers, wall
         )
         self.acts = ActService(self.hub, tokens, self.admission, clock, observer)
         self.table_news = TableNews(directory)
         self.bot_seats = BotSeats(directory, store, name)
         self.games = GameReader(archive, log_port)
-        self.records = RecordService(self.games, directory, self._names, shards)
+        self.records = RecordService(self.games, directory, names, shards)
         self._sessions: dict[int, Session | WatchStream | TableWatch] = {}
         self._streams: Counter[str] = Counter()
         self._touched: list[Flushed] = []
@@ -110,9 +110,6 @@ class Gateway:
         """When that was read which the next flush tells of."""
         self._longest_queue = 0
         """In this round of ticks."""
-        self._expiring: list[Expiring] = []
-        self._raised: dict[str, float] = {}
-        """Greatest expiry by sign-in, not yet in the store."""
 
     # -------------------------------------------------------------- life
 
@@ -131,7 +128,7 @@ class Gateway:
             tasks.create_task(self._every(ACCEPTANCE_CHECK_S, self.hub.check_acceptances))
             tasks.create_task(self._tick_forever())
             tasks.create_task(self._every(GIVEN_UP_S, self.hub.forget_given_up))
-            tasks.create_task(self._look_after_expiries())
+            tasks.create_task(self.expiries.settle_forever())
             tasks.create_task(self._obey_forever(orders))
 
     @staticmethod
@@ -190,7 +187,7 @@ class Gateway:
     def open_table_watch(self, caller: Caller, wanted: lobby_pb2.TableFilter) -> TableWatch:
         """A stream of the list of tables begins. Raises `Refused`."""
         self._admit(caller)
-        watch = TableWatch(self, self._names, caller, wanted)
+        watch = TableWatch(self, self.name_book, caller, wanted)
         self._opened(watch)
         return watch
 
@@ -265,8 +262,8 @@ class Gateway:
         """Do what operators have ordered since the last time. Raises `LogError`."""
         changed = await self.orders.read(store)
         if changed:
-            self._names.forget()
-        self._names.know(self.orders.operators)
+            self.name_book.forget()
+        self.name_book.know(self.orders.operators)
         if changed:
             for session in tuple(self._sessions.values()):
                 banned = self.orders.ban_of(session.caller.person)
@@ -313,34 +310,7 @@ class Gateway:
     # -------------------------------------------------------------- expiry
 
     def newer_expiry_wanted(self, session: Expiring) -> None:
-        self._expiring.append(session)
+        self.expiries.wanted(session)
 
     def expiry_raised(self, caller: Caller) -> None:
-        known_s = self._raised.get(caller.sign_in, 0.0)
-        self._raised[caller.sign_in] = max(known_s, caller.expires_s)
-
-    async def _look_after_expiries(self) -> None:
-        """Streams of one sign-in live on, on any gateway, when one of them was refreshed."""
-        while True:
-            await asyncio.sleep(TICK_S)
-            try:
-                await self.settle_expiries()
-            except LogError as error:
-                log.warning("expiries_unknown", error=type(error).__name__)
-
-    async def settle_expiries(self) -> None:
-        """Keep what was raised, look up what is wanted; what fails is tried again."""
-        for sign_in, expires_s in tuple(self._raised.items()):
-            await self._store.raise_expiry(sign_in, expires_s, REFRESH_S)
-            if self._raised[sign_in] == expires_s:  # not raised again meanwhile
-                del self._raised[sign_in]
-        asking, self._expiring = deque(self._expiring), []
-        newest_s: dict[str, float] = {}
-        try:
-            while asking:
-                sign_in = asking[0].caller.sign_in
-                if sign_in not in newest_s:
-                    newest_s[sign_in] = await self._store.newest_expiry(sign_in)
-                expiry_is(asking.popleft(), newest_s[sign_in])
-        finally:
-            self._expiring = [*asking, *self._expiring]
+        self.expiries.raised(caller)

@@ -108,7 +108,7 @@ async def test_the_newest_expiry_of_a_sign_in_counts_and_none_is_forgotten() -> 
         asking = [Asking(), Asking()]
         for each in asking:
             front.gateway.newer_expiry_wanted(each)
-        await front.gateway.settle_expiries()
+        await front.gateway.expiries.settle()
         assert [each.caller.expires_s for each in asking] == [now_s + 9_000] * 2
         assert not any(each.expiry_asked for each in asking)
 

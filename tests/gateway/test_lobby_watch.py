@@ -155,10 +155,10 @@ async def test_it_ends_with_its_token_unless_that_was_refreshed() -> None:
         for _ in range(2):  # it was looked for once, and was not there yet
             front.world.sleep(10)
             front.gateway.tick()
-            await front.gateway.settle_expiries()
+            await front.gateway.expiries.settle()
         front.gateway.tick()
         await front.store.raise_expiry(ada.sign_in, front.wall() + 900, 900)
-        await front.gateway.settle_expiries()
+        await front.gateway.expiries.settle()
         front.world.sleep(EXPIRY_GRACE_S + 1)
         front.gateway.tick()
         waiting = asyncio.ensure_future(seen.next_news())

@@ -281,7 +281,7 @@ async def test_a_refresh_on_one_stream_keeps_the_others_of_its_sign_in_alive() -
         await front.store.raise_expiry(one.caller.sign_in, front.wall() + 5_000, 5_000)
         front.world.sleep(one.caller.expires_s - front.wall() + 1)
         front.gateway.tick()
-        await front.gateway.settle_expiries()
+        await front.gateway.expiries.settle()
         front.world.sleep(EXPIRY_GRACE_S)
         front.gateway.tick()
         assert not one.door.ended
@@ -293,13 +293,13 @@ async def test_a_refresh_given_elsewhere_late_in_the_grace_is_heard_of() -> None
         front.world.sleep(one.caller.expires_s - front.wall() + 1)
         for _ in range(int(EXPIRY_GRACE_S) - 3):
             front.gateway.tick()
-            await front.gateway.settle_expiries()
+            await front.gateway.expiries.settle()
             front.world.sleep(1)
         await front.breathe()
         assert any(item.HasField("heartbeat") for item in one.items())
         await front.store.raise_expiry(one.caller.sign_in, front.wall() + 5_000, 60)
         front.gateway.tick()
-        await front.gateway.settle_expiries()
+        await front.gateway.expiries.settle()
         front.world.sleep(EXPIRY_GRACE_S)
         front.gateway.tick()
         assert not one.door.ended

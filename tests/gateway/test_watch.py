@@ -197,7 +197,7 @@ async def test_a_stream_whose_token_was_refreshed_goes_on() -> None:
         await front.store.raise_expiry("sid-p-1", front.wall() + 900, 900)
         front.world.sleep(61)
         front.gateway.tick()
-        await front.gateway.settle_expiries()
+        await front.gateway.expiries.settle()
         front.world.sleep(31)
         front.gateway.tick()
         assert not kept.door.ended
