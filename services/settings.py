@@ -4,12 +4,14 @@ An unknown `PIT_*` variable or a bad value stops the process with a message that
 config` prints what is in force, secrets masked.
 """
 
+import errno
 import os
 import ssl
 from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -56,7 +58,7 @@ class Settings(BaseSettings):
     """Directory of the records; `<data>/archive` unless set."""
     archive_key: SecretStr = SecretStr("")
     """Ed25519 private key, hex; signs finished games."""
-    archive_days: int = Field(default=30, ge=1)
+    archive_days: int = Field(default=30, ge=1, le=36_500)
     """How long the archive keeps a finished game; at a gateway, how long names are kept for it."""
     gateway: str = ""
     """`host:port` of the gateway that bots and people play through, several with commas between,
@@ -94,7 +96,31 @@ class Settings(BaseSettings):
     def _is_url(cls, url: str) -> str:
         if url and not url.startswith(("redis://", "rediss://", "unix://")):
             raise ValueError("begins with redis://, rediss:// or unix://")
+        if url:
+            _check_store_url(url)
         return url
+
+    @field_validator("bind", "operate_bind", "metrics_bind")
+    @classmethod
+    def _is_host(cls, host: str) -> str:
+        try:
+            host.encode("idna")
+        except UnicodeError:
+            host = ""
+        if not host or any(character.isspace() for character in host):
+            raise ValueError("is an address or the name of a host, for example 127.0.0.1")
+        return host
+
+    @field_validator("data", "archive", "report", "tls_certificate", "tls_authorities")
+    @classmethod
+    def _is_possible(cls, path: Path | None) -> Path | None:
+        try:
+            if path is not None:
+                path.stat()
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise ValueError("is longer than a path may be") from None
+        return path
 
     @field_validator("tls_key")
     @classmethod
@@ -144,6 +170,22 @@ class Settings(BaseSettings):
         return self.gateway or f"{self.bind}:{self.port_base}"
 
 
+def _check_store_url(url: str) -> None:
+    """Raises `ValueError`; what is wrong with it is not repeated, since it may hold a password."""
+    from redis import connection  # noqa: PLC0415 (slow, and not always needed)
+
+    parse: Any = connection.parse_url
+    try:
+        options = parse(url)
+        options.pop("connection_class", connection.Connection)(**options)
+        (urlsplit(url).hostname or "localhost").encode("idna")
+    except (ValueError, TypeError):
+        raise ValueError(
+            "has the form redis://user:password@host:port/number (what is special in a password, "
+            "like / or @, as %2F or %40) or unix:///path; behind a ? only what redis-py knows"
+        ) from None
+
+
 def load() -> Settings:
     """Settings from the environment. Raises `SettingsProblem`."""
     problems = [
@@ -151,6 +193,11 @@ def load() -> Settings:
         for name in sorted(os.environ)
         if name.upper().startswith(PREFIX)
         and name.upper().removeprefix(PREFIX).lower() not in Settings.model_fields
+    ]
+    problems += [
+        f"{name} is not UTF-8."
+        for name, text in sorted(os.environ.items())
+        if name.upper().startswith(PREFIX) and not _is_text(text)
     ]
     if problems:
         raise SettingsProblem("\n".join(problems))
@@ -179,6 +226,14 @@ def _without_password(text: str) -> str:
         return text
     user = credentials.partition(":")[0]
     return f"{scheme}://{user}:{MASK}@{host}"
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _similar(name: str) -> str:

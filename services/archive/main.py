@@ -2,11 +2,13 @@
 
 import os
 import signal
+from pathlib import Path
 from threading import Event
 from types import FrameType
 from typing import Final
 
 import structlog
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from services.archive import keys
 from services.archive.archiver import Archiver
@@ -16,7 +18,8 @@ from services.archive.index import GameIndex
 from services.collector import settle_collector
 from services.log.redis import RedisReaderLog
 from services.metrics.archive import ArchiveMetrics
-from services.settings import Settings
+from services.settings import Settings, SettingsProblem
+from services.starting import fit_store
 
 NICE: Final = 15
 """Players come first: the log keeps what the archive has not copied yet."""
@@ -34,6 +37,19 @@ def run(settings: Settings) -> int:
 
     Raises `SettingsProblem`, and what the log raises when the store is not ours.
     """
+    key = keys.private_key(settings.archive_key.get_secret_value())
+    root = settings.archive_directory
+    fit = fit_store(settings.redis_url)
+    try:
+        archive = _opened(root, key)
+    except ArchiveBusy as error:
+        log.error(
+            "archive_busy",
+            reason=str(error),
+            fix="one is enough; end the other one (fuser names it), or set PIT_ARCHIVE to a "
+            "directory of its own where this is another exchange",
+        )
+        return EXIT_BUSY
     os.nice(NICE)
     stop = Event()
 
@@ -42,14 +58,6 @@ def run(settings: Settings) -> int:
 
     signal.signal(signal.SIGTERM, on_signal)
     signal.signal(signal.SIGINT, on_signal)
-    key = keys.private_key(settings.archive_key.get_secret_value())
-    root = settings.archive_directory
-    try:
-        archive = DirectoryArchive(root, writing=True)
-    except ArchiveBusy as error:
-        log.error("archive_busy", reason=str(error))
-        return EXIT_BUSY
-    keys.publish(key, root)
     source = RedisReaderLog(settings.redis_url)
     index = GameIndex(root, writing=True)
     try:
@@ -58,7 +66,14 @@ def run(settings: Settings) -> int:
             ShardCopier(shard, meta.store_id, archive, source, key, index)
             for shard in range(meta.shards)
         ]
-        log.info("archiving", directory=str(root), shards=meta.shards)
+        log.info(
+            "archiver started",
+            directory=str(root),
+            shards=meta.shards,
+            store=fit.server,
+            durability=fit.durability,
+            promise=fit.promise,
+        )
         metrics = ArchiveMetrics(root) if settings.metrics_port else None
         if metrics:
             metrics.serve(settings)
@@ -72,3 +87,16 @@ def run(settings: Settings) -> int:
         index.close()
         archive.close()
     return 0
+
+
+def _opened(root: Path, key: Ed25519PrivateKey) -> DirectoryArchive:
+    """Raises `ArchiveBusy`, and `SettingsProblem` where no archive can be there."""
+    try:
+        archive = DirectoryArchive(root, writing=True)
+        keys.publish(key, root)
+    except OSError as error:
+        raise SettingsProblem(
+            f"PIT_ARCHIVE: {root.absolute()} cannot be used: {error.strerror or error}. Name a "
+            "directory that this user may make or write to, on a disk with room."
+        ) from None
+    return archive

@@ -91,8 +91,9 @@ async def _until_stopped(house: House, keep_tables: int, report: Path | None) ->
     ]
     if keep_tables:
         work.append(loop.create_task(house.open_tables(keep_tables)))
-    if report is not None:
-        work.append(loop.create_task(_keep_reporting(house, report)))
+    kept = Report(report) if report is not None else None
+    if kept is not None:
+        work.append(loop.create_task(_keep_reporting(house, kept)))
     try:
         return await _first_end(work)
     finally:
@@ -100,8 +101,8 @@ async def _until_stopped(house: House, keep_tables: int, report: Path | None) ->
         for task in work:
             task.cancel()
         await asyncio.gather(*work, return_exceptions=True)
-        if report is not None:
-            _write(report, house.report())
+        if kept is not None:
+            kept.write(house.report())
 
 
 async def _first_end(work: list[asyncio.Task[Any]]) -> int:
@@ -118,17 +119,31 @@ async def _first_end(work: list[asyncio.Task[Any]]) -> int:
     return 0
 
 
-async def _keep_reporting(house: House, path: Path) -> None:
+async def _keep_reporting(house: House, kept: "Report") -> None:
     while True:
-        _write(path, house.report())
+        kept.write(house.report())
         await asyncio.sleep(REPORT_S)
 
 
-def _write(path: Path, report: dict[str, object]) -> None:
-    """Put the report in place whole: its reader never sees half of one."""
-    unfinished = path.with_name(path.name + ".new")
-    try:
-        unfinished.write_text(json.dumps(report))
-        os.replace(unfinished, path)
-    except OSError as error:  # a full disk: seats are played all the same
-        log.warning("report_not_written", path=str(path), reason=str(error))
+class Report:
+    """The file with the bots' figures. A disk without room costs the file, never a seat."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._unfinished = path.with_name(path.name + ".new")
+        self._failing = False
+
+    def write(self, figures: dict[str, object]) -> None:
+        """Put the report in place whole: its reader never sees half of one."""
+        try:
+            self._unfinished.write_text(json.dumps(figures))
+            os.replace(self._unfinished, self._path)
+        except OSError as error:
+            if not self._failing:
+                reason = error.strerror or str(error)
+                log.warning("report_not_written", path=str(self._path), reason=reason)
+            self._failing = True
+            return
+        if self._failing:
+            log.info("report_written_again", path=str(self._path))
+        self._failing = False

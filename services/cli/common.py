@@ -60,7 +60,15 @@ def check_rules(rules: str, seats: int) -> None:
 @contextmanager
 def explained_store() -> Iterator[None]:
     """Turn what the log raises into failures that say what to do."""
-    from services.log.port import Damaged, StoreChanged, Unavailable
+    from services.log.port import (
+        Damaged,
+        LogError,
+        NotAllowed,
+        StoreChanged,
+        StoreFull,
+        Unavailable,
+    )
+    from services.log.store import NotEmpty, Unfit
 
     try:
         yield
@@ -78,6 +86,30 @@ def explained_store() -> Iterator[None]:
             str(error) or "`pit:meta` is missing or changed",
             "for a new store run `pit store init`; if games were there, restore a backup instead",
         ) from None
+    except Unfit as error:
+        raise Failure(
+            Exit.UNREACHABLE, "this server cannot hold the log", str(error), "see `pit doctor`"
+        ) from None
+    except NotEmpty as error:
+        raise not_empty(
+            str(error),
+            "it has no `pit:meta`, but a new store would begin upon what an old one has left",
+            "if games were there, restore a backup into an empty server",
+        ) from None
+    except StoreFull as error:
+        raise Failure(
+            Exit.UNREACHABLE,
+            "the store is full: its memory, or its disk",
+            str(error),
+            "make room on its disk, or raise maxmemory; nothing that was acknowledged is lost",
+        ) from None
+    except NotAllowed as error:
+        raise Failure(
+            Exit.UNREACHABLE,
+            "the store's access rules forbid this",
+            str(error),
+            "name the user for this work in PIT_REDIS_URL; see *Rights* in services/log/README.md",
+        ) from None
     except Unavailable as error:
         raise Failure(
             Exit.UNREACHABLE,
@@ -85,6 +117,24 @@ def explained_store() -> Iterator[None]:
             str(error),
             "see that the server runs and that PIT_REDIS_URL names it",
         ) from None
+    except LogError as error:
+        raise Failure(
+            Exit.UNREACHABLE,
+            "the store would not do it",
+            str(error) or type(error).__name__,
+            "see `pit doctor`, and the server's log",
+        ) from None
+
+
+def not_empty(key: str, why: str, instead: str) -> Failure:
+    """Of a store that was to be a new one, and has this key."""
+    return Failure(
+        Exit.IN_USE,
+        "the store is not empty",
+        f"it has {key}; {why}",
+        f"{instead}; name a new server in PIT_REDIS_URL; or end every process of the exchange and "
+        "empty this one, for ever: redis-cli -u $PIT_REDIS_URL FLUSHDB",
+    )
 
 
 @contextmanager

@@ -313,7 +313,8 @@ def main() -> None:
 
 
 def _end(failure: Failure) -> NoReturn:
-    print(failure.text(), file=sys.stderr)
+    with suppress(OSError):  # nobody hears it, but the code is the right one
+        print(failure.text(), file=sys.stderr)
     sys.exit(failure.code)
 
 

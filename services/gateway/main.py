@@ -31,12 +31,13 @@ from services.gateway.session.limits import PROFILES
 from services.gateway.session.roles import Role
 from services.log.port import LogError, StoreChanged
 from services.log.redis import RedisGatewayLog
+from services.log.store import Fitness
 from services.metrics.gateway import GatewayMetrics
-from services.settings import SESSIONS_MAX, Settings
+from services.settings import SESSIONS_MAX, Settings, SettingsProblem
+from services.starting import fit_store
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
-EXIT_CONFIGURATION: Final = 2
 EXIT_STORE: Final = 3
 """The store is not the one this process was started on, was never set up, or cannot be reached."""
 EXIT_ADDRESS: Final = 7
@@ -48,7 +49,8 @@ LOOP_CHECK_S: Final = 0.1
 
 
 def run(settings: Settings) -> int:
-    """Serve until told to stop; the exit code."""
+    """Serve until told to stop; the exit code. Raises `SettingsProblem`, `Unfit`, and `Unavailable`
+    at start."""
     name = settings.name or f"{socket.gethostname()}-{os.getpid()}"
     logs.configure(settings.log_format, process="gateway", name=name)
     orders = Orders()
@@ -57,10 +59,10 @@ def run(settings: Settings) -> int:
         tokens = SignedTokens(keys, orders.check)
         certificate = _certificate(settings)
     except (BadKeys, BadCertificate) as bad:
-        log.error("configuration", what=str(bad))
-        return EXIT_CONFIGURATION
+        raise SettingsProblem(str(bad)) from None
+    fit = fit_store(settings.redis_url)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_serve(settings, name, tokens, orders, certificate))
+        return runner.run(_serve(settings, name, fit, tokens, orders, certificate))
 
 
 def _certificate(settings: Settings) -> Certificate | None:
@@ -81,6 +83,7 @@ def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":
 async def _serve(
     settings: Settings,
     name: str,
+    fit: Fitness,
     tokens: SignedTokens,
     orders: Orders,
     certificate: Certificate | None,
@@ -113,7 +116,7 @@ async def _serve(
                 methods = operate_methods(gateway, operate, meta.store_id)
                 shown = certificate if settings.operate_tls else None
                 inner = new_door(settings.native_door, gateway, methods, shown)
-            return await _serve_gateway(gateway, operate, door, inner, settings)
+            return await _serve_gateway(gateway, operate, door, inner, settings, fit)
     except StoreChanged as changed:
         log.error("wrong store", what=str(changed), fix="see `pit store init`")
         return EXIT_STORE
@@ -161,6 +164,7 @@ async def _serve_gateway(
     door: NativeDoor,
     inner: NativeDoor | None,
     settings: Settings,
+    fit: Fitness,
 ) -> int:
     stopping = _stop_signal()
     await gateway.begin()
@@ -180,7 +184,15 @@ async def _serve_gateway(
             await inner.close(0)
         log.error("address taken", address=address, fix="PIT_PORT_BASE moves all ports")
         return EXIT_ADDRESS
-    log.info("gateway started", address=address, port=port, door=settings.native_door)
+    log.info(
+        "gateway started",
+        address=address,
+        port=port,
+        door=settings.native_door,
+        store=fit.server,
+        durability=fit.durability,
+        promise=fit.promise,
+    )
     settle_collector()
     serving = asyncio.create_task(gateway.run(operate))
     await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)

@@ -49,6 +49,11 @@ _FULL: Final = frozenset({"OOM", "MISCONF"})
 _NOT_YET: Final = object()
 """What the reader gives where a reply is not all there."""
 
+NOT_META: Final = (
+    f"{keys.META} is not what `pit store init` writes: another program uses this server under the "
+    "same names"
+)
+
 pack: Callable[[tuple[Any, ...]], bytes] = hiredis.pack_command
 """One command as the bytes to send, from a tuple of text, bytes and integers."""
 
@@ -107,6 +112,14 @@ class StoreIdentity:
             raise StoreChanged(f"{keys.META} has changed: this is another store than before")
         self._meta = meta
         return meta
+
+
+def _not_connected(error: Exception) -> LogError:
+    """Why there is no connection to this store."""
+    text = str(error)
+    if text.startswith("WRONGTYPE"):  # of HGETALL pit:meta, the only question then
+        return StoreChanged(NOT_META)
+    return Unavailable(text or "no connection in time")
 
 
 def _options(url: str, parse: Any, retry: Any, default: type) -> tuple[Any, dict[str, Any]]:
@@ -228,7 +241,7 @@ class SyncConnection:
                 self._identity.check(connection.read_response(True))
         except RedisError as error:
             connection.disconnect()
-            raise Unavailable(str(error)) from error
+            raise _not_connected(error) from error
         except StoreChanged:
             connection.disconnect()
             raise
@@ -303,7 +316,7 @@ class AsyncConnection:
                     self._identity.check(await connection.read_response(True, timeout=math.inf))
         except (RedisError, OSError, TimeoutError) as error:
             await self.close()
-            raise Unavailable(str(error) or "no connection in time") from error
+            raise _not_connected(error) from error
         except StoreChanged:
             await self.close()
             raise

@@ -2,6 +2,8 @@
 
 from functools import cache
 
+ALL = "pit:*"
+"""A pattern."""
 META = "pit:meta"
 MATCHERS = "pit:matchers"
 AUDIT = "pit:audit"

@@ -16,7 +16,8 @@ from services.matcher.crash import CrashPoints
 from services.matcher.matcher import Matcher
 from services.matcher.observer import UNOBSERVED, Observer
 from services.metrics.matcher import MatcherMetrics
-from services.settings import Settings
+from services.settings import Settings, SettingsProblem
+from services.starting import fit_store
 
 EXIT_FORCED: Final = 130
 """A second signal: ended without handing over."""
@@ -39,12 +40,15 @@ class Stopping:
 
 
 def run(settings: Settings, chance: Callable[[int], bytes] = os.urandom) -> int:
-    """Play until told to stop; the exit code. Raises `StoreChanged`, and `Unavailable` at start.
+    """Play until told to stop; the exit code. Raises `StoreChanged`, and at start
+    `SettingsProblem`, `Unfit`, `Unavailable`.
 
     `chance` is for benchmarks, which need the same deals every time.
     """
     name = settings.name or f"{socket.gethostname()}-{os.getpid()}"
     structlog.contextvars.bind_contextvars(name=name)
+    crash = _crash_points(settings.crash_at)
+    fit = fit_store(settings.redis_url)
     stopping = Stopping()
     owner_log = RedisOwnerLog(settings.redis_url)
     try:
@@ -55,13 +59,19 @@ def run(settings: Settings, chance: Callable[[int], bytes] = os.urandom) -> int:
             monotonic=time.monotonic,
             sleep=time.sleep,
             chance=chance,
-            crash=CrashPoints(settings.crash_at),
+            crash=crash,
             observer=observer,
         )
         if isinstance(observer, MatcherMetrics):
             observer.serve(settings, matcher.ownership.shards)
         settle_collector()
-        log.info("matcher started", shards=matcher.ownership.meta.shards)
+        log.info(
+            "matcher started",
+            shards=matcher.ownership.meta.shards,
+            store=fit.server,
+            durability=fit.durability,
+            promise=fit.promise,
+        )
         while not stopping.asked:
             matcher.step()
         matcher.stop()
@@ -69,6 +79,14 @@ def run(settings: Settings, chance: Callable[[int], bytes] = os.urandom) -> int:
         owner_log.close()
     log.info("matcher stopped")
     return 0
+
+
+def _crash_points(asked: str) -> CrashPoints:
+    """Raises `SettingsProblem`."""
+    try:
+        return CrashPoints(asked)
+    except ValueError as error:
+        raise SettingsProblem(f"PIT_CRASH_AT has a bad value: {error}.") from None
 
 
 def _observer(settings: Settings, owner_log: RedisOwnerLog) -> Observer:

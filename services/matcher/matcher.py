@@ -58,6 +58,8 @@ class Matcher:
         self._state_due_s = 0.0
         self._linger = Linger(LINGER_MS_MAX)
         self._reachable = True
+        self._failing: dict[int, str] = {}
+        """What the last commit of a shard came to, where it is tried again."""
         self._due_s = 0.0
         """When some shard has something to do by itself."""
 
@@ -138,11 +140,23 @@ class Matcher:
             shard = self.ownership.shards[commit.shard]
             if outcome is None:
                 shard.confirm()
+                if self._failing:
+                    self._commits_again(shard.number)
             else:
-                log.warning("commit failed", shard=shard.number, error=type(outcome).__name__)
+                self._commit_failed(shard.number, type(outcome).__name__)
                 self.ownership.failed(shard, outcome)
         if any(outcomes):
             self._sleep(PAUSE_S)
+
+    def _commit_failed(self, shard: int, kind: str) -> None:
+        """Told once, however often the same is tried in vain: a full store stays full for long."""
+        if self._failing.get(shard) != kind:
+            self._failing[shard] = kind
+            log.warning("commit failed", shard=shard, error=kind)
+
+    def _commits_again(self, shard: int) -> None:
+        if self._failing.pop(shard, None):
+            log.warning("commits again", shard=shard)
 
     def _store_is(self, *, reachable: bool) -> None:
         if reachable != self._reachable:

@@ -39,6 +39,9 @@ BUILD: Final = Figure(
     "pit_build_info", "Always 1; its labels say which program runs.", ("version", "python")
 )
 GC_PAUSES: Final = Figure("pit_gc_pause_seconds", "Pauses of Python's garbage collector.")
+LOG_LINES_DROPPED: Final = Figure(
+    "pit_log_lines_dropped_total", "Lines of its log that the process could not write."
+)
 
 # -------------------------------------------------------------------- matchers and gateways
 

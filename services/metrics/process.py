@@ -3,9 +3,11 @@
 This module knows nothing of the exchange, so that bots may use it too.
 """
 
+import errno
 import gc
 import platform
 import time
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
@@ -16,7 +18,10 @@ from prometheus_client import (
     disable_created_metrics,
     start_http_server,
 )
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
 
+from services.logs import Lines
 from services.metrics import catalogue
 from services.metrics.catalogue import gauge
 from services.metrics.lean import Histogram, Spread
@@ -37,6 +42,7 @@ class Exposed:
         build.labels(_version(), platform.python_version()).set(1)
         pauses = Histogram(self.registry, catalogue.GC_PAUSES)
         self._pauses = _CollectorPauses(pauses.spread)
+        self.registry.register(_DroppedLines())
 
     def serve(self, settings: Settings) -> None:
         """Answer scrapes until the process ends. Raises `SettingsProblem` where it cannot."""
@@ -47,9 +53,17 @@ class Exposed:
             start_http_server(port, address, self.registry)
         except OSError as error:
             raise SettingsProblem(
-                f"PIT_METRICS_PORT: cannot listen on {address}:{port}: {error.strerror}."
+                f"PIT_METRICS_PORT: cannot listen on {address}:{port}: {_why(error)}"
             ) from None
         log.info("metrics served", url=f"http://{address}:{port}/metrics")
+
+
+class _DroppedLines(Collector):
+    """What `services.logs` counts."""
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        figure = catalogue.LOG_LINES_DROPPED
+        yield CounterMetricFamily(figure.name, figure.text, Lines.dropped_total)
 
 
 class _CollectorPauses:
@@ -70,6 +84,12 @@ def serve_process(settings: Settings) -> None:
     """For a process that has no figures besides those of every process."""
     if settings.metrics_port:
         Exposed().serve(settings)
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return "it is taken. End what uses it (ss -ltnp names it), or set another port."
+    return f"{error.strerror}. Set a port and PIT_METRICS_BIND that this process may listen on."
 
 
 def _version() -> str:

@@ -1,9 +1,11 @@
 """Fixtures of the command line's tests."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from services.cli.backup.make import back_up
 from support.backed_up import PlayedStore
@@ -14,6 +16,14 @@ from support.pit import Here
 def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
     """`pit` in this process."""
     return Here(monkeypatch, capsys)
+
+
+@pytest.fixture
+def own_logs() -> Iterator[None]:
+    """What a process sets up once is as it was for the next test."""
+    yield
+    structlog.reset_defaults()
+    structlog.contextvars.clear_contextvars()
 
 
 @pytest.fixture

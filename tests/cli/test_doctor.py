@@ -210,7 +210,7 @@ def test_what_the_server_says_of_its_disk() -> None:
 
 
 def test_a_server_that_will_not_be_asked() -> None:
-    silent = Fitness("Valkey 9", "unknown", (), ("CONFIG GET is not allowed",))
+    silent = Fitness("Valkey 9", "unknown", None, (), ("CONFIG GET is not allowed",))
     found = fitness_findings(silent)
     assert verdicts(found) == ["ok", "warning"]
     assert "evicts" not in found[0].text

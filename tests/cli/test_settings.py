@@ -1,5 +1,6 @@
 """Settings stop a process that was configured wrongly, by name, and never show a secret."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,6 @@ from support.certificates import write_pair
 
 @pytest.fixture(autouse=True)
 def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
     for name in list(os.environ):
         if name.upper().startswith("PIT_"):
             monkeypatch.delenv(name)
@@ -53,6 +52,20 @@ def test_an_unknown_variable_is_named(
         ("PIT_DURABILITY", "sometimes"),
         ("PIT_LOG_FORMAT", "xml"),
         ("PIT_ARCHIVE_DAYS", "0"),
+        ("PIT_ARCHIVE_DAYS", "99999999999999999999"),
+        ("PIT_REDIS_URL", "redis://127.0.0.1:port/0"),
+        ("PIT_REDIS_URL", "redis://127.0.0.1:70000/0"),
+        ("PIT_REDIS_URL", "redis://[::1/0"),
+        ("PIT_REDIS_URL", "redis://name:pass/word@127.0.0.1:6379/0"),
+        ("PIT_REDIS_URL", f"redis://{'a' * 70}:6379/0"),
+        ("PIT_REDIS_URL", "redis://127.0.0.1:6379/0?socket_timeout=long"),
+        ("PIT_REDIS_URL", "redis://127.0.0.1:6379/0?no_such_option=1"),
+        ("PIT_BIND", f"{'a' * 70}.example"),
+        ("PIT_OPERATE_BIND", "two words"),
+        ("PIT_METRICS_BIND", "a..b"),
+        ("PIT_ARCHIVE", "a" * 5_000),
+        ("PIT_DATA", "a" * 5_000),
+        ("PIT_NAME", os.fsdecode(b"\xff")),
         ("PIT_TLS_AUTHORITIES", "/nowhere.pem"),
         ("PIT_TLS_AUTHORITIES", __file__),
         ("PIT_OPERATE_TLS", "true"),
@@ -60,8 +73,9 @@ def test_an_unknown_variable_is_named(
 )
 def test_a_bad_value_is_named(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
     monkeypatch.setenv(name, text)
-    with pytest.raises(SettingsProblem, match=name):
+    with pytest.raises(SettingsProblem, match=name) as problem:
         load()
+    assert "pass/word" not in str(problem.value)
 
 
 def test_every_problem_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

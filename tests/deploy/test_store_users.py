@@ -37,7 +37,7 @@ FORBIDDEN: dict[str, list[tuple[str | int, ...]]] = {
     "gateway": [
         ("XADD", "pit:{01}:out", "*", "b", "forged"), ("XREAD", "STREAMS", "pit:{01}:in", "0-0"),
         ("HGETALL", "pit:{01}:snap"), ("DEL", "pit:{01}:out"), ("SET", "pit:{01}:arch", "1-1"),
-        ("XRANGE", "pit:audit", "-", "+"), ("XADD", "pit:audit", "*", "a", "b"), ("INFO",),
+        ("XRANGE", "pit:audit", "-", "+"), ("XADD", "pit:audit", "*", "a", "b"),
         ("EVAL", "return 1", 0), ("HSET", "pit:operate", "maintenance", "x"),
     ],
     "operator": [

@@ -1,6 +1,7 @@
 """Setting a store up, judging a server, starting one, and what errors mean."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -11,9 +12,16 @@ import pytest
 
 from services.log.connection import NotHeld, StoreIdentity, SyncConnection, meaning_of
 from services.log.port import LogError, NotAllowed, StoreChanged, StoreFull, Unavailable
-from services.log.redis import RedisOwnerLog
+from services.log.redis import RedisGatewayLog, RedisOwnerLog
 from services.log.server import EmbeddedServer, ServerNotStarted, find_server, free_port
-from services.log.store import Unfit, fitness, init_store, require_fit
+from services.log.store import (
+    NotEmpty,
+    Unfit,
+    fitness,
+    init_store,
+    read_meta,
+    require_fit,
+)
 
 # ------------------------------------------------------------------ setting up
 
@@ -27,6 +35,40 @@ def test_a_store_is_set_up_once(valkey_server: EmbeddedServer, valkey_url: str):
         init_store(valkey_url, 8)
     raw.call("FLUSHALL")
     assert init_store(valkey_url, 7).store_id != meta.store_id
+    raw.close()
+
+
+def test_no_new_store_begins_upon_the_keys_of_an_old_one(valkey_url: str):
+    """Whatever is left of it: `pit:meta` is all that tells a store that was set up."""
+    raw = SyncConnection(valkey_url)
+    raw.call("SET", "another program's", "key")
+    for left in (("XADD", "pit:{03}:out", "*", "o", "x"), ("SET", "pit:id:name:p", "Ann")):
+        raw.call("DEL", "pit:meta", "pit:{03}:out")
+        raw.call(*left)
+        with pytest.raises(NotEmpty, match=f"^{re.escape(left[1])}$"):
+            init_store(valkey_url, 4)
+        assert not raw.ask("EXISTS", "pit:meta")
+    raw.call("DEL", "pit:id:name:p")
+    assert init_store(valkey_url, 4).shards == 4
+    raw.close()
+
+
+@pytest.mark.parametrize("wrong", ["SET", "LPUSH"])
+async def test_what_is_no_meta_of_ours_is_said_on_every_way_to_it(valkey_url: str, wrong: str):
+    raw = SyncConnection(valkey_url)
+    raw.call("DEL", "pit:meta")
+    raw.call(wrong, "pit:meta", "another program's")
+    with pytest.raises(StoreChanged, match="another program"):
+        init_store(valkey_url, 4)
+    with pytest.raises(StoreChanged, match="another program"):
+        read_meta(raw)
+    owner, gateway = RedisOwnerLog(valkey_url), RedisGatewayLog(valkey_url)
+    with pytest.raises(StoreChanged, match="another program"):
+        owner.meta()
+    with pytest.raises(StoreChanged, match="another program"):
+        await gateway.meta()
+    owner.close()
+    await gateway.close()
     raw.close()
 
 
@@ -85,12 +127,35 @@ def test_the_durability_level_is_read_from_the_server(tmp_path: Path, durability
         assert found.promise
 
 
+SHY = "redis://shy:secret@"
+
+
+def test_a_process_asks_for_nothing_that_its_user_may_not(valkey_url: str):
+    raw = SyncConnection(valkey_url)
+    raw.call("ACL", "SETUSER", "shy", "on", ">secret", "-@all", "+info")
+    raw.call("ACL", "LOG", "RESET")
+    told = [
+        require_fit(url, quietly=True).durability
+        for url in (valkey_url.replace("redis://", SHY), valkey_url)
+    ]
+    assert told == ["unknown", "everysec"]
+    assert raw.ask("ACL", "LOG") == []
+    raw.call("ACL", "DELUSER", "shy")
+    raw.close()
+
+
 def test_a_server_that_does_not_tell_is_not_called_unfit(valkey_url: str):
     raw = SyncConnection(valkey_url)
     raw.call("ACL", "SETUSER", "shy", "on", ">secret", "~*", "+@all", "-config")
-    found = fitness(valkey_url.replace("redis://", "redis://shy:secret@"))
+    found = fitness(valkey_url.replace("redis://", SHY))
     assert (found.durability, found.problems) == ("unknown", ())
     assert "CONFIG GET" in found.warnings[0]
+    raw.call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+    assert "allkeys-lru" in fitness(valkey_url.replace("redis://", SHY)).problems[0], "by INFO"
+    raw.call("ACL", "SETUSER", "shy", "-info")
+    mute = fitness(valkey_url.replace("redis://", SHY))
+    assert (mute.server, mute.durability, mute.policy) == ("a server", "unknown", None)
+    assert "eviction was not checked" in mute.warnings[0]
     raw.call("ACL", "DELUSER", "shy")
     raw.close()
 

@@ -11,11 +11,12 @@ from services.archive.copier import ShardCopier, step
 from services.archive.directory import DirectoryArchive
 from services.archive.index import GameIndex
 from services.archive.keys import publish
-from services.cli.backup.dumps import dump, scan
+from services.cli.backup.dumps import dump
 from services.cli.failures import Exit, Failure
 from services.log import keys
 from services.log.connection import SyncConnection
 from services.log.redis import RedisOwnerLog, RedisReaderLog
+from services.log.store import scan
 from support.archiving import KEY
 from support.valkey import SHARDS
 from support.whole_game import ShardWriter, WholeGame

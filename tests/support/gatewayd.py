@@ -21,9 +21,9 @@ from support.waiting import listens, wait_until
 ROOT = Path(__file__).parents[2]
 START = """
 import sys
-from services.gateway.main import run
-from services.settings import load
-sys.exit(run(load()))
+from services.cli.main import main
+sys.argv = ["pit", "serve", "gateway"]
+main()
 """
 
 

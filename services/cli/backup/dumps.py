@@ -11,7 +11,6 @@ from services.log.port import LogError
 
 WAIT_S: Final = 60.0
 """A large answer takes its time to be sent."""
-SCAN_COUNT: Final = 1_000
 PREFIX: Final = b"pit:"
 NO_EXPIRY: Final = -1
 _GONE: Final = -2
@@ -24,17 +23,6 @@ class Dumped(NamedTuple):
     expires_ms: int
     """Since 1970, or -1."""
     value: bytes
-
-
-def scan(server: SyncConnection, pattern: str) -> Iterator[list[bytes]]:
-    """Pages of names of keys; one may come twice, and none that stays is passed over."""
-    cursor = b"0"
-    while True:
-        cursor, page = server.ask("SCAN", cursor, "MATCH", pattern, "COUNT", SCAN_COUNT)
-        if page:
-            yield page
-        if cursor == b"0":
-            return
 
 
 def dump(

@@ -25,7 +25,7 @@ from services.cli.backup.container import (
     shard_part,
     stream_part,
 )
-from services.cli.backup.dumps import dump, is_kept, pack_keys, scan
+from services.cli.backup.dumps import dump, is_kept, pack_keys
 from services.cli.backup.streams import Trimmed
 from services.cli.common import NO_STORE, explained_store, load_settings
 from services.cli.failures import Exit, Failure
@@ -34,7 +34,7 @@ from services.log import keys
 from services.log.connection import StoreIdentity, SyncConnection
 from services.log.entry import NO_ENTRY
 from services.log.port import Damaged, Meta
-from services.log.store import fitness
+from services.log.store import fitness, scan
 
 HISTORY_WENT_BACK = Failure(
     Exit.UNREACHABLE,

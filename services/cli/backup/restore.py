@@ -24,14 +24,14 @@ from services.cli.backup.container import (
     check,
     parts,
 )
-from services.cli.backup.dumps import put_back, scan, unpack_keys
-from services.cli.common import NO_STORE, explained_store, load_settings
+from services.cli.backup.dumps import put_back, unpack_keys
+from services.cli.common import NO_STORE, explained_store, load_settings, not_empty
 from services.cli.failures import Exit, Failure
 from services.cli.writing import NO_ROOM
-from services.log import codec
+from services.log import codec, keys
 from services.log.connection import SyncConnection
 from services.log.port import LogError, StoreChanged, Unavailable
-from services.log.store import Unfit, require_fit
+from services.log.store import require_fit, scan
 
 GAME_PART: Final = re.compile(
     re.escape(ARCHIVE) + r"([0-9]{2})/(\1[a-z2-7]{20})" + re.escape(SUFFIX)
@@ -68,12 +68,7 @@ def _check_versions(manifest: Manifest) -> None:
 
 def _restore(path: Path, manifest: Manifest, url: str, root: Path) -> tuple[int, int]:
     """How many keys and games were put back."""
-    try:
-        require_fit(url)
-    except Unfit as error:
-        raise Failure(
-            Exit.UNREACHABLE, "this server cannot hold the log", str(error), "see `pit doctor`"
-        ) from None
+    require_fit(url)
     server = SyncConnection(url)
     try:
         _require_empty(server)
@@ -92,13 +87,11 @@ def _restore(path: Path, manifest: Manifest, url: str, root: Path) -> tuple[int,
 
 
 def _require_empty(server: SyncConnection) -> None:
-    for page in scan(server, "pit:*"):
-        raise Failure(
-            Exit.IN_USE,
-            "the store is not empty",
-            f"it has {page[0].decode(errors='replace')}; a restore into it would mix two histories",
-            "name a new server in PIT_REDIS_URL; or end every process of the exchange and empty "
-            "this one, for ever: redis-cli -u $PIT_REDIS_URL FLUSHDB",
+    for page in scan(server, keys.ALL):
+        raise not_empty(
+            page[0].decode(errors="replace"),
+            "a restore into it would mix two histories",
+            "keep it as it is",
         )
 
 

@@ -14,7 +14,7 @@ from services.cli.failures import Exit, Failure
 from services.log.port import Meta
 from services.log.redis import RedisOwnerLog
 from services.log.server import EmbeddedServer, ServerNotStarted
-from services.log.store import Unfit, fitness, init_store, require_fit
+from services.log.store import init_store, require_fit
 
 START_S = 20.0
 """All processes together are up in about two seconds; a loaded machine takes longer."""
@@ -30,6 +30,7 @@ class Exchange:
         self.meta = Meta(0, 0, "")
         self.banner = ""
         """Which server is used, and what it promises."""
+        self._durability = "unknown"
         self.archive_root = plan.data / "archive"
         self.report_path = plan.data / "bots.json"
         self.matchers: dict[str, Child] = {}
@@ -84,8 +85,8 @@ class Exchange:
                 Exit.CHILD_ENDED,
                 "the embedded server ended by itself",
                 "it was killed, or ran out of memory or disk",
-                f"look into {self.plan.data / 'server'}, then start the demo again: what was "
-                "acknowledged is on disk",
+                f"look into {self.plan.data / 'server'}, then start the demo again. Durability "
+                f"{self._durability}",
             )
         for child in self._running():
             if child.ended() is not None:
@@ -142,16 +143,11 @@ class Exchange:
                 raise Failure(Exit.UNREACHABLE, "no embedded server", str(error)) from None
             self.url = server.url
         with explained_store():
+            fit = require_fit(self.url)
             self.meta = self._meta()
-            try:
-                require_fit(self.url)
-            except Unfit as error:
-                raise Failure(
-                    Exit.UNREACHABLE, "this server cannot hold the log", str(error)
-                ) from None
-            fit = fitness(self.url)
+        self._durability = f"{fit.durability}: {fit.promise}"
         kind = "embedded " if self._server is not None else ""
-        return f"{kind}{fit.server}, durability {fit.durability}: {fit.promise}"
+        return f"{kind}{fit.server}, durability {self._durability}"
 
     def _meta(self) -> Meta:
         try:

@@ -10,10 +10,10 @@ from services.cli.doctor import shards
 from services.cli.doctor.findings import Finding, Verdict, graded, ok
 from services.cli.doctor.server import clock, fitness_findings, info_findings
 from services.cli.failures import Exit
-from services.log import codec, keys
-from services.log.connection import StoreIdentity, SyncConnection
+from services.log import codec
+from services.log.connection import SyncConnection
 from services.log.port import Meta, StoreChanged
-from services.log.store import fitness, server_info
+from services.log.store import fitness, read_meta, server_info
 
 DISK_WARN: Final = 0.8
 DISK_FAIL: Final = 0.95
@@ -61,7 +61,7 @@ def _examine_shards(server: SyncConnection, count: int, server_ms: int) -> list[
 
 def _meta(server: SyncConnection) -> tuple[Finding, Meta | None]:
     try:
-        meta = StoreIdentity().check(server.ask("HGETALL", keys.META))
+        meta = read_meta(server)
     except StoreChanged as error:
         fix = "for a new store run `pit store init`; if games were there, `pit restore` a backup"
         return Finding("meta", Verdict.FAIL, str(error), fix), None

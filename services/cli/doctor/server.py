@@ -17,8 +17,7 @@ CLOCK_WARN_S: Final = 2.0
 
 def fitness_findings(fitness: Fitness) -> list[Finding]:
     """Can this server hold the log, and what does a crash of it cost?"""
-    # A server that may not be asked for its settings says nothing of evicting, either.
-    evicts_nothing = "" if fitness.durability == "unknown" else ", evicts nothing"
+    evicts_nothing = ", evicts nothing" if fitness.policy else ""
     found = [
         Finding("server", Verdict.FAIL, f"{fitness.server}: {problem}")
         for problem in fitness.problems
