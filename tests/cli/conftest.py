@@ -8,6 +8,7 @@ import pytest
 import structlog
 
 from services.cli.backup.make import back_up
+from services.logs import Lines
 from support.backed_up import PlayedStore
 from support.pit import Here
 
@@ -21,7 +22,9 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 @pytest.fixture
 def own_logs() -> Iterator[None]:
     """What a process sets up once is as it was for the next test."""
+    dropped = Lines.dropped_total
     yield
+    Lines.dropped_total = dropped
     structlog.reset_defaults()
     structlog.contextvars.clear_contextvars()
 
