@@ -40,13 +40,18 @@ class Budget:
         if self._controls < 0:
             raise Violation(frames.ENHANCE_YOUR_CALM, "too_many_frames")
         if kind == frames.RST_STREAM:
-            self._resets -= 1
-            if self._resets < 0:
-                raise Violation(frames.ENHANCE_YOUR_CALM, "too_many_resets")
+            self.spend_reset()
         elif kind == frames.SETTINGS:
             self._settings -= 1
             if self._settings < 0:
                 raise Violation(frames.ENHANCE_YOUR_CALM, "too_many_settings")
+
+    def spend_reset(self) -> None:
+        """One call that is no more: reset by the peer, or malformed, so that we must reset it
+        (CVE-2025-8671)."""
+        self._resets -= 1
+        if self._resets < 0:
+            raise Violation(frames.ENHANCE_YOUR_CALM, "too_many_resets")
 
     def spend_ping(self, now_s: float, sent_since: bool) -> None:
         """A ping of the peer. `sent_since`: whether it was sent a call's content since the last."""

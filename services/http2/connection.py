@@ -291,6 +291,11 @@ class Connection(asyncio.Protocol):
         """A server's peer begins a call."""
         raise NotImplementedError
 
+    def malformed(self, stream: int, why: str) -> None:
+        """What a server's peer would have begun with cannot be taken. Its stream is still to be
+        reset."""
+        raise NotImplementedError
+
     def add(self, number: int, events: StreamEvents) -> Stream:
         stream = self.streams[number] = Stream(self, number, events)
         return stream

@@ -16,7 +16,7 @@ from h2.events import (
 from services.http2 import frames
 from services.http2.budget import Budget
 from services.http2.frames import HEAD_BYTES, PREFACE, Violation
-from services.http2.status import status_of_reset
+from services.http2.status import Code, Status, status_of_reset
 from services.http2.stream import Stream
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class Control:
         """Bytes that are to come before the first frame."""
         self._block_bytes = 0
         self._block_frames = 0
+        self._endless = False
+        """Whether the block that comes is a request's second, and not its last."""
 
     def let_go(self) -> None:
         """The connection is lost: nothing comes any more."""
@@ -98,7 +100,36 @@ class Control:
         self._watch_block(kind, flags, frame)
         if kind == frames.RST_STREAM and self._is_idle(number):
             raise Violation(frames.PROTOCOL_ERROR, "RST_STREAM of a stream that never was")
-        self._tell(self._engine.receive(frame))
+        if kind == frames.HEADERS:
+            self._endless = self._is_endless(flags, number)
+            if self._endless:
+                frame = frames.with_flags(frame, flags | frames.END_STREAM)
+        events = self._engine.receive(frame)
+        fault = self._engine.fault
+        if self._endless and not self.in_block:
+            fault, self._endless = fault or "trailers without END_STREAM", False
+        if fault:
+            self._drop(number, fault)
+        else:
+            self._tell(events)
+
+    def _is_endless(self, flags: int, number: int) -> bool:
+        """Whether a block is a request's second, and is not said to be its last. That is malformed;
+        the library, to which it would be the end of the connection, is told that it is the last."""
+        return not self._client and not flags & frames.END_STREAM and number <= self.highest
+
+    def _drop(self, number: int, fault: str) -> None:
+        """A header block is malformed: its stream ends, and no other."""
+        self._budget.spend_reset()
+        connection = self._connection
+        connection.write(self._engine.take())
+        if not self._client and number > self.highest:
+            self.highest = number
+            connection.malformed(number, fault)
+        connection.write(self._engine.refuse(number))
+        stream = connection.streams.get(number)
+        if stream is not None:
+            connection.was_reset(stream, Status(Code.INTERNAL, fault))
 
     def _watch_block(self, kind: int, flags: int, frame: bytes) -> None:
         """Bound a header block before it is whole."""

@@ -1,10 +1,13 @@
-"""What the `h2` library keeps: streams' states, header compression, validation, SETTINGS, PING.
+"""What the `h2` library keeps: streams' states, header compression, SETTINGS, PING.
 
 Three things never reach it. DATA and WINDOW_UPDATE frames are ours, in both directions, because
 they are nearly all there is, and the library takes about 100 us to read and write a pair (that a
 stream has ended is told to it by an empty block of trailers). Its own windows never move
 therefore. GOAWAY is ours because to the library it is the end, while to gRPC it begins an end that
 may take half a minute.
+
+Header fields are judged in `fields.py`. To the library a malformed field is the end of the
+connection with all its streams, and it says the field's content when it says why.
 """
 
 from typing import Any, Final
@@ -12,11 +15,17 @@ from typing import Any, Final
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
-from h2.events import Event
-from h2.exceptions import DenialOfServiceError, FrameTooLargeError, ProtocolError
+from h2.events import Event, RequestReceived, ResponseReceived, TrailersReceived
+from h2.exceptions import (
+    DenialOfServiceError,
+    FrameTooLargeError,
+    ProtocolError,
+    StreamClosedError,
+)
 from h2.settings import SettingCodes, Settings
 
 from services.http2 import frames
+from services.http2.fields import BlockDecoder, request_fault, response_fault, trailers_fault
 from services.http2.frames import Violation
 from services.http2.limits import Limits
 from services.http2.metadata import Headers
@@ -25,6 +34,9 @@ CLOSED_STREAMS_KEPT: Final = 1_000
 """How a stream ended decides what a late frame means; later ones than this end the connection."""
 ENCODER_TABLE_BYTES: Final = 4_096
 """A peer may allow us any size of header table; it is our memory."""
+_OF_BLOCKS: Final = frozenset((frames.HEADERS, frames.PUSH_PROMISE, frames.CONTINUATION))
+_KIND_AT: Final = 3
+"""Where a frame says its kind."""
 
 
 class _Connection(H2Connection):
@@ -56,6 +68,8 @@ class Engine:
             H2Configuration(
                 client_side=client,
                 header_encoding=None,
+                validate_inbound_headers=False,
+                normalize_inbound_headers=False,
                 # A server's fields are all made in this package; a client's are its program's.
                 validate_outbound_headers=client,
                 # It would keep tokens out of the header table, and pack them anew for each call.
@@ -70,7 +84,11 @@ class Engine:
         if client:
             initial[SettingCodes.ENABLE_PUSH] = 0
         self._h2.local_settings = _Settings(client=client, initial_values=initial)
-        self._h2.decoder.max_header_list_size = 2 * limits.header_bytes_max
+        self._blocks = self._h2.decoder = BlockDecoder(client=client)
+        self._blocks.max_header_list_size = 2 * limits.header_bytes_max
+        self.fault = ""
+        """What is malformed in the header block that the newest frame has ended; empty for nothing,
+        or for no block."""
 
     def let_go(self) -> None:
         """The connection is lost. The library's object holds itself, by a table of its methods."""
@@ -87,9 +105,12 @@ class Engine:
         return self._h2.data_to_send()
 
     def receive(self, data: bytes) -> list[Event]:
-        """A whole frame, or the preface."""
+        """A whole frame, or the preface. Where `fault` says something, the events mean nothing but
+        that its stream is still to be reset."""
+        blocks = self._blocks
+        blocks.fault = ""
         try:
-            return self._h2.receive_data(data)
+            events = self._h2.receive_data(data)
         except ProtocolError as error:
             code = int(error.error_code)
             if isinstance(error, DenialOfServiceError):
@@ -99,7 +120,11 @@ class Engine:
             self._closed = True
             # The library has put a GOAWAY of its own behind what it wants written.
             self._h2.clear_outbound_data_buffer()
-            raise Violation(code, str(error)) from error
+            # Of header fields it may say the content.
+            told = data[_KIND_AT] not in _OF_BLOCKS
+            raise Violation(code, str(error) if told else type(error).__name__) from error
+        self.fault = blocks.fault or _fault_of(events)
+        return events
 
     def peer_ended(self, stream: int) -> list[Event]:
         """A DATA frame of ours had END_STREAM: an empty block of trailers says the same."""
@@ -144,8 +169,27 @@ class Engine:
         self._h2.reset_stream(stream, ErrorCodes(code))
         return self.take()
 
+    def refuse(self, stream: int) -> bytes:
+        """Reset a stream for what is malformed in it, unless both sides have ended it already."""
+        try:
+            return self.reset(stream, frames.PROTOCOL_ERROR)
+        except StreamClosedError:
+            return b""
+
     def ping(self, content: bytes) -> bytes:
         if self._closed:
             return b""
         self._h2.ping(content)
         return self.take()
+
+
+def _fault_of(events: list[Event]) -> str:
+    """What is malformed for what the block is: the library tells that first."""
+    for event in events[:1]:
+        if isinstance(event, RequestReceived):
+            return request_fault(event.headers, ended=event.stream_ended is not None)
+        if isinstance(event, ResponseReceived):
+            return response_fault(event.headers)
+        if isinstance(event, TrailersReceived):
+            return trailers_fault(event.headers)
+    return ""

@@ -93,6 +93,11 @@ def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
     return HEAD.pack(length >> 16, length & 0xFFFF, kind, flags, stream) + payload
 
 
+def with_flags(frame: bytes, flags: int) -> bytes:
+    """The same frame with these."""
+    return frame[:4] + bytes((flags,)) + frame[5:]
+
+
 def window_update(stream: int, increment: int) -> bytes:
     """Lets the peer send that much more; stream 0 is the connection."""
     return frame(WINDOW_UPDATE, 0, stream, _NUMBER.pack(increment))

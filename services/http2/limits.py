@@ -31,7 +31,8 @@ class Limits:
     control_frames_per_s: int
     """Frames that the library handles: about 30 us each, and most are answered."""
     resets_per_s: int
-    """Calls that a client begins and resets at once cost it nothing (CVE-2023-44487)."""
+    """Calls that a client begins and resets at once cost it nothing (CVE-2023-44487).
+    Malformed ones, which we reset, count as well."""
     settings_max: int = 60
     """SETTINGS of one connection and minute; an honest peer sends one or two in its life."""
     ping_every_s: float = 20.0

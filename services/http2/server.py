@@ -181,6 +181,12 @@ class ServerConnection(Connection):
         if ended and not opened.local_ended:
             opened.events.half_closed()
 
+    def malformed(self, stream: int, why: str) -> None:
+        """A reset tells no client what to mend, so an answer comes before it (RFC 9113, 8.1.1)."""
+        status = Status(Code.INVALID_ARGUMENT, f"malformed request: {why}")
+        fields = _unindexed((*_BEGIN, *trailers_of(status)))
+        self.write(self.engine.send_headers(stream, fields, ended=True))
+
     def _fault(self, headers: Headers, fields: dict[bytes, bytes]) -> Status | None:
         """What is wrong with a call whoever would take it."""
         size = sum(len(name) + len(content) + 32 for name, content in headers)

@@ -124,6 +124,23 @@ async def test_a_client_that_vanishes_leaves_no_session(kind: Kind) -> None:
 
 
 @both_doors
+async def test_a_blank_behind_a_token_is_no_matter_and_a_stream_beside_goes_on(kind: Kind) -> None:
+    async with Front() as front, opened(front, kind) as (_, channel):
+        playing = channel.stream_stream("/pit.v1.PlayService/Play")(metadata=metadata(front))
+        ping = play_pb2.PlayRequest(ping=play_pb2.StreamPing(client_us=1)).SerializeToString()
+        await playing.write(ping)
+        assert await playing.read()
+        rules = channel.unary_unary("/pit.v1.LobbyService/ListRules")
+        ((name, token),) = metadata(front)
+        assert await rules(b"", metadata=((name, token), ("x", " y ")))
+        assert repr(await refusal(rules(b"", metadata=((name, "Bearer x "),)))) == (
+            "UNAUTHENTICATED INVALID_TOKEN"
+        )
+        await playing.write(ping)
+        assert await playing.read()
+
+
+@both_doors
 async def test_a_client_that_has_nothing_more_to_say_ends_in_order(kind: Kind) -> None:
     async with Front() as front, opened(front, kind) as (_, channel):
         call = channel.stream_stream("/pit.v1.PlayService/Play")(metadata=metadata(front))
