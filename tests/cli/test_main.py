@@ -14,6 +14,8 @@ import pytest
 from services.cli import entry
 from services.cli.demo import secrets
 from services.cli.failures import MEANINGS, Exit, Failure
+from services.log.connection import SyncConnection
+from services.log.server import EmbeddedServer
 from services.settings import Settings
 from support.full_disk import no_room
 from support.pit import ROOT, Here, command, environment, free_port_base, pit
@@ -94,18 +96,22 @@ def test_an_unknown_setting_stops_every_process_by_name(here: Here, role: str) -
     assert "Did you mean PIT_REDIS_URL?" in refused.err
 
 
-def test_a_store_that_cannot_be_reached(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_reached(here: Here, tmp_path: Path) -> None:
     settings = {**NOWHERE, "PIT_DATA": str(tmp_path), "PIT_ARCHIVE_KEY": "11" * 32}
-    for arguments in (("store", "init"), ("serve", "archiver"), ("table", "list")):
-        refused = pit(*arguments, settings=settings)
+    for run, *arguments in (
+        (here, "store", "init"),
+        (pit, "serve", "archiver"),
+        (here, "table", "list"),
+    ):
+        refused = run(*arguments, settings=settings)
         assert refused.code == Exit.UNREACHABLE, arguments
         assert "cannot be reached" in refused.err
         assert "Traceback" not in refused.err
 
 
-def test_a_store_that_was_never_set_up(valkey_server, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    from services.log.connection import SyncConnection
-
+def test_a_store_that_was_never_set_up(
+    here: Here, valkey_server: EmbeddedServer, tmp_path: Path
+) -> None:
     connection = SyncConnection(valkey_server.url)
     connection.call("FLUSHALL")
     connection.close()
@@ -114,14 +120,14 @@ def test_a_store_that_was_never_set_up(valkey_server, tmp_path: Path) -> None:  
         "PIT_DATA": str(tmp_path),
         "PIT_ARCHIVE_KEY": "11" * 32,
     }
-    refused = pit("serve", "archiver", settings=settings)
+    refused = pit("serve", "archiver", settings=settings)  # signals are not for this process
     assert refused.code == Exit.UNREACHABLE
     assert "pit store init" in refused.err
-    assert pit("store", "init", "--shards", "4", settings=settings).code == Exit.GOOD
-    again = pit("store", "init", "--shards", "4", settings=settings)
+    assert here("store", "init", "--shards", "4", settings=settings).code == Exit.GOOD
+    again = here("store", "init", "--shards", "4", settings=settings)
     assert again.code == Exit.GOOD
     assert "4 shards" in again.out
-    other = pit("store", "init", "--shards", "5", settings=settings)
+    other = here("store", "init", "--shards", "5", settings=settings)
     assert other.code == Exit.USAGE
     assert "4 shards" in other.err
 
