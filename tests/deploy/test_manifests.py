@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import shutil
 import stat
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from support.gatewayd import GatewayProcess, gateway
 from support.guarded import USERS
 from support.panels import DASHBOARD
 from support.pit import command, environment
+from support.require import need
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 UNITS = sorted((DEPLOY / "systemd").iterdir())
@@ -65,14 +65,13 @@ def test_hadolint_has_nothing_to_say() -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd on this machine")
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_systemd_can_read_every_unit(unit: Path, tmp_path: Path) -> None:
     for each in UNITS:
         text = each.read_text().replace("/opt/pit/bin/pit", sys.executable)
         (tmp_path / each.name).write_text(text)
     name = unit.name.replace("@.", "@1.")
-    done = run("systemd-analyze", "verify", "--man=no", tmp_path / name)
+    done = run(need("systemd"), "verify", "--man=no", tmp_path / name)
     about_ours = [line for line in done.stderr.splitlines() if "pit" in line]
     assert (done.returncode, about_ours) == (0, [])
 

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import grpc
@@ -16,6 +15,7 @@ from services.log.server import EmbeddedServer
 from services.log.store import init_store
 from support.gatewayd import GatewayProcess, exchange, gateway
 from support.outside import Outside, Refusal
+from support.require import need
 from support.valkey import SHARDS
 
 EXIT_STORE = 3
@@ -149,9 +149,7 @@ def test_b62_a_shard_without_an_owner(valkey_url: str, tmp_path: Path) -> None:
 
 @pytest.mark.all
 def test_the_lines_of_the_protocol_text_work(valkey_url: str, tmp_path: Path) -> None:
-    buf = Path(sys.executable).parent / "buf"
-    if not buf.exists():
-        pytest.skip("pip install buf-bin")
+    buf = need("buf")
     text = (ROOT / "proto" / "README.md").read_text()
     lines = text.partition("```sh\n")[2].partition("```")[0]
     with exchange(valkey_url, tmp_path) as started:

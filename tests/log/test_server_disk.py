@@ -1,10 +1,7 @@
 """A server's disk and its clock: files cut short, tails lost, no room, an hour off."""
 
-import os
 import random
 import shutil
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +12,7 @@ from services.log.port import DeadLetter, Fenced, InPosition, Lease, StoreFull
 from services.log.redis import RedisOwnerLog
 from services.log.server import EmbeddedServer
 from services.log.store import init_store
+from support.full_disk import small_disk
 from support.require import need
 from support.stores import ServerBackend, contents_of
 from support.turns import Turns, table
@@ -161,23 +159,13 @@ def assert_goes_on(server: EmbeddedServer) -> None:
 # ------------------------------------------------------------------ a full disk
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 3 MB; needs the right to mount one."""
-    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(tmp_path)]
-    if os.geteuid() or subprocess.run(mount, check=False, capture_output=True).returncode:
-        pytest.skip("mounting a small disk needs root")
-    yield tmp_path
-    subprocess.run(["umount", str(tmp_path)], check=True)
-
-
 @pytest.mark.all
 @pytest.mark.parametrize("kind", ["valkey", "redis"])
-def test_a_full_disk_refuses_writes_until_there_is_room(kind: str, small_disk: Path):
+def test_a_full_disk_refuses_writes_until_there_is_room(kind: str, tmp_path: Path):
     """F25: reading goes on; what was acknowledged is there after all, also on disk."""
-    filler = small_disk / "filler"
-    filler.write_bytes(bytes(1_500_000))
-    with running(kind, small_disk / "data") as server:
+    with small_disk(tmp_path, 3), running(kind, tmp_path / "data") as server:
+        filler = tmp_path / "filler"
+        filler.write_bytes(bytes(1_500_000))
         init_store(server.url, SHARDS)
         turns = Turns(RedisOwnerLog(server.url))
         turns.acquire()

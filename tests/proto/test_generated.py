@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from support.require import need
 
 PROTO = Path(__file__).parents[2] / "proto"
 OUTPUTS = ("--python_out", "--mypy_out", "--grpc_python_out", "--mypy_grpc_out")
@@ -35,8 +35,7 @@ def test_the_committed_code_is_what_the_schema_gives(tmp_path: Path) -> None:
 
 
 def test_the_schema_is_clean() -> None:
-    buf = Path(sys.executable).parent / "buf"
-    if not buf.exists():
-        pytest.skip("pip install buf-bin")
-    done = subprocess.run([buf, "lint"], cwd=PROTO, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [need("buf"), "lint"], cwd=PROTO, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout

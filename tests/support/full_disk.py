@@ -1,8 +1,13 @@
-"""A disk that is full, as far as this process can tell."""
+"""Disks that are full: for this process, or a small one for all."""
 
+import os
 import resource
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+from support.require import missing
 
 
 @contextmanager
@@ -14,3 +19,15 @@ def no_room(after_bytes: int = 0) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextmanager
+def small_disk(directory: Path, megabytes: int) -> Iterator[Path]:
+    """A disk of its own, mounted there; skips where that may not be done."""
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(directory)]
+    if os.geteuid() or subprocess.run(mount, check=False, capture_output=True).returncode:
+        missing("mount")
+    try:
+        yield directory
+    finally:
+        subprocess.run(["umount", str(directory)], check=True)
