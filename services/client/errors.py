@@ -23,6 +23,15 @@ class Refused(ClientError):
         self.message = message
 
 
+class OutcomeUnknown(Refused):
+    """An operator's act may have taken effect, or may still do so. Sent again with the same request
+    id it is done once."""
+
+    def __init__(self, refused: Refused, request_id: bytes) -> None:
+        super().__init__(refused.code, refused.reason, refused.message)
+        self.request_id = request_id
+
+
 class Superseded(ClientError):
     """A newer connection holds the seat. This one does not come back by itself."""
 

@@ -10,6 +10,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from pit.v1 import lobby_pb2 as _lobby_pb2
 from pit.v1 import record_pb2 as _record_pb2
 from pit.v1 import table_pb2 as _table_pb2
@@ -23,6 +24,36 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _AuditOutcome:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _AuditOutcomeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_AuditOutcome.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    AUDIT_OUTCOME_UNSPECIFIED: _AuditOutcome.ValueType  # 0
+    """The act itself, before it takes effect. Where no later entry tells of it, it was done."""
+    AUDIT_OUTCOME_DONE: _AuditOutcome.ValueType  # 1
+    """Only where an earlier entry says otherwise."""
+    AUDIT_OUTCOME_REFUSED: _AuditOutcome.ValueType  # 2
+    AUDIT_OUTCOME_UNKNOWN: _AuditOutcome.ValueType  # 3
+    """Nobody answered in time: it may have taken effect, or may still do so. To be sure, send it again
+    with the same request id.
+    """
+
+class AuditOutcome(_AuditOutcome, metaclass=_AuditOutcomeEnumTypeWrapper):
+    """What an entry tells of the act with its request id."""
+
+AUDIT_OUTCOME_UNSPECIFIED: AuditOutcome.ValueType  # 0
+"""The act itself, before it takes effect. Where no later entry tells of it, it was done."""
+AUDIT_OUTCOME_DONE: AuditOutcome.ValueType  # 1
+"""Only where an earlier entry says otherwise."""
+AUDIT_OUTCOME_REFUSED: AuditOutcome.ValueType  # 2
+AUDIT_OUTCOME_UNKNOWN: AuditOutcome.ValueType  # 3
+"""Nobody answered in time: it may have taken effect, or may still do so. To be sure, send it again
+with the same request id.
+"""
+Global___AuditOutcome: _TypeAlias = AuditOutcome  # noqa: Y015
 
 @_typing.final
 class Shard(_message.Message):
@@ -984,6 +1015,7 @@ class AuditEntry(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     PARAMETERS_FIELD_NUMBER: _builtins.int
     REFUSED_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
     operator: _builtins.str
     """The person's name, from the token."""
     act: _builtins.str
@@ -992,7 +1024,8 @@ class AuditEntry(_message.Message):
     reason: _builtins.str
     request_id: _builtins.bytes
     refused: _builtins.str
-    """Not empty: this entry says that the act with this request id was refused, and why."""
+    """Why, where the outcome is REFUSED."""
+    outcome: Global___AuditOutcome.ValueType
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
@@ -1010,10 +1043,11 @@ class AuditEntry(_message.Message):
         request_id: _builtins.bytes = ...,
         parameters: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         refused: _builtins.str = ...,
+        outcome: Global___AuditOutcome.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "operator", b"operator", "parameters", b"parameters", "reason", b"reason", "refused", b"refused", "request_id", b"request_id", "target", b"target", "time", b"time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act", "operator", b"operator", "outcome", b"outcome", "parameters", b"parameters", "reason", b"reason", "refused", b"refused", "request_id", b"request_id", "target", b"target", "time", b"time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -11,7 +11,14 @@ from services.gateway.directory import Directory
 from services.gateway.errors import Refusal, Refused
 from services.gateway.lobby.checks import given_id, page_size, page_start, page_token
 from services.gateway.operate.desk import EVER_S, Desk, needed_reason, optional_reason
-from services.gateway.operate.store import Act, Audited, RedisOperateStore, SetAside, owner_name
+from services.gateway.operate.store import (
+    Act,
+    Audited,
+    Outcome,
+    RedisOperateStore,
+    SetAside,
+    owner_name,
+)
 from services.gateway.resource_names import shard_of
 from services.gateway.session.roles import Caller
 from services.log.entry import NO_ENTRY
@@ -165,6 +172,14 @@ class ExchangeActs:
         )
 
 
+_OUTCOMES: Final = {
+    Outcome.BEGUN: operate_pb2.AUDIT_OUTCOME_UNSPECIFIED,
+    Outcome.DONE: operate_pb2.AUDIT_OUTCOME_DONE,
+    Outcome.REFUSED: operate_pb2.AUDIT_OUTCOME_REFUSED,
+    Outcome.UNKNOWN: operate_pb2.AUDIT_OUTCOME_UNKNOWN,
+}
+
+
 def _entry(line: Audited) -> operate_pb2.AuditEntry:
     act: Act = line.act
     return operate_pb2.AuditEntry(
@@ -176,6 +191,7 @@ def _entry(line: Audited) -> operate_pb2.AuditEntry:
         request_id=act.request,
         parameters=dict(act.parameters),
         refused=act.refused,
+        outcome=_OUTCOMES[act.outcome],
     )
 
 

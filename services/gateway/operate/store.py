@@ -6,6 +6,7 @@ with the internal port needs the rights of the role `operator` (`services/log/RE
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
 from typing import Any, Final
 
 from engine.value import value
@@ -26,6 +27,18 @@ _CHANGES: Final = "changes"
 _OPERATOR: Final = "operator:"
 
 
+class Outcome(StrEnum):
+    """What a line tells of its act."""
+
+    BEGUN = ""
+    """The act itself, before it takes effect. Where no later line tells of it, it was done."""
+    DONE = "done"
+    """Written only where an earlier line says otherwise."""
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+    """Nobody answered in time: it may have taken effect, or may still do so."""
+
+
 @value
 class Act:
     """One line of the audit."""
@@ -40,7 +53,8 @@ class Act:
     request: bytes
     parameters: tuple[tuple[str, str], ...] = ()
     refused: str = ""
-    """Not empty: the act of this request was refused, and why."""
+    """Why, where the outcome is `REFUSED`."""
+    outcome: Outcome = Outcome.BEGUN
 
 
 @value
@@ -170,6 +184,7 @@ class RedisOperateStore:
                 "operator", act.operator, "id", act.operator_id, "act", act.act,
                 "target", act.target, "reason", act.reason, "request", act.request,
                 "parameters", json.dumps(dict(act.parameters)), "refused", act.refused,
+                "outcome", act.outcome,
             )
         )  # fmt: skip
         return str(entry.decode())
@@ -177,6 +192,11 @@ class RedisOperateStore:
     async def audit_after(self, entry: str, count: int) -> list[Audited]:
         """Lines after this id, oldest first."""
         [raw] = await self._all(("XRANGE", keys.AUDIT, f"({entry}", "+", "COUNT", count))
+        return [_audited(*one) for one in raw]
+
+    async def audit_newest(self, count: int) -> list[Audited]:
+        """The last lines, newest first."""
+        [raw] = await self._all(("XREVRANGE", keys.AUDIT, "+", "-", "COUNT", count))
         return [_audited(*one) for one in raw]
 
     # -------------------------------------------------------------- shards
@@ -258,6 +278,7 @@ def _audited(entry: bytes, flat: Sequence[bytes]) -> Audited:
             fields["request"],
             tuple(json.loads(text["parameters"]).items()),
             text["refused"],
+            Outcome(text.get("outcome", Outcome.REFUSED if text["refused"] else Outcome.BEGUN)),
         ),
     )
 

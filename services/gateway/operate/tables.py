@@ -21,7 +21,7 @@ from engine.shown import Phase
 from services.gateway.convert.commands import content_hash
 from services.gateway.convert.tables import table_message
 from services.gateway.directory import Directory
-from services.gateway.errors import Refusal, Refused
+from services.gateway.errors import Code, Refusal, Refused
 from services.gateway.hub import Hub
 from services.gateway.lobby.checks import page_size, page_start, page_token, request_id
 from services.gateway.names import NameBook, hidden
@@ -234,7 +234,8 @@ async def ask_all(
 ) -> int:
     """Ask many tables, some at a time; how many did it, refusals of the kinds `but` aside.
 
-    All are asked before the first other refusal is raised.
+    All are asked before the first other refusal is raised. One for want of room is told as
+    unclear where some did it: only a repeat leads to what was asked for.
     """
     done = 0
     failed: BaseException | None = None
@@ -247,6 +248,8 @@ async def ask_all(
                 done += 1
             elif not isinstance(answer, Refused) or answer.why not in but:
                 failed = failed or answer
+    if done and isinstance(failed, Refused) and failed.code is Code.RESOURCE_EXHAUSTED:
+        raise Refused(Refusal.TABLE_UNAVAILABLE) from failed
     if failed is not None:
         raise failed
     return done
