@@ -8,8 +8,19 @@ from typing import Annotated, Literal, NoReturn
 
 import typer
 
+from engine.limits import SEATS_MAX
 from services.cli.failures import MEANINGS, Exit, Failure
 from services.cli.load.command import load
+from services.cli.numbers import (
+    PORT_BASE_MAX,
+    PROCESS_MAX,
+    SECONDS_MAX,
+    SHARDS_MAX,
+    TABLES_MAX,
+    Seats,
+    finite,
+)
+from services.cli.numbers import speed as speed_of
 from services.cli.operate.commands import audit, operate_app, shard_app, token_app
 from services.cli.play import play
 from services.cli.writing import NO_ROOM, not_written
@@ -41,7 +52,10 @@ app.command()(audit)
 Pace = Literal["human", "max"]
 Strategy = Literal["careful", "chaser", "random", "mixed"]
 """Of `services.bots.house.STRATEGIES`."""
-ParentOption = Annotated[int, typer.Option(hidden=True, help="End when this process is gone.")]
+ParentOption = Annotated[
+    int,
+    typer.Option(min=0, max=PROCESS_MAX, hidden=True, help="End when this process is gone."),
+]
 KeyOption = Annotated[
     Path | None,
     typer.Option("--public-key", help="A pinned public key instead of the one beside the archive."),
@@ -52,21 +66,37 @@ KeyOption = Annotated[
 def demo(
     *,
     tables: Annotated[
-        int, typer.Option(min=1, help="Tables kept in play; those of earlier runs go on beside.")
+        int,
+        typer.Option(
+            min=1,
+            max=TABLES_MAX,
+            help="Tables kept in play; those of earlier runs go on beside.",
+        ),
     ] = 8,
-    seats: Annotated[int, typer.Option(min=3, max=8, help="Seats a table.")] = 4,
+    seats: Seats = 4,
     rules: Annotated[str, typer.Option(help="Preset of the rules.")] = "blitz",
-    duration: Annotated[float, typer.Option(min=0, help="Seconds; 0: until you quit.")] = 0,
+    duration: Annotated[
+        float,
+        typer.Option(min=0, max=SECONDS_MAX, callback=finite, help="Seconds; 0: until you quit."),
+    ] = 0,
     json: Annotated[bool, typer.Option("--json", help="No screen; one JSON summary.")] = False,
     pace: Annotated[Pace, typer.Option(help="Pace of the bots.")] = "human",
     bots: Annotated[bool, typer.Option(help="Whether bots play.")] = True,
     data: Annotated[
         Path | None, typer.Option(help="Directory for everything; kept between runs.")
     ] = None,
-    port_base: Annotated[int | None, typer.Option(help="First port.")] = None,
+    port_base: Annotated[
+        int | None, typer.Option(min=1, max=PORT_BASE_MAX, help="First port.")
+    ] = None,
     matchers: Annotated[int, typer.Option(min=1, max=16, help="Matcher processes.")] = 2,
     kill_every: Annotated[
-        float, typer.Option(min=0, help="Kill a matcher every so many seconds; 0: never.")
+        float,
+        typer.Option(
+            min=0,
+            max=SECONDS_MAX,
+            callback=finite,
+            help="Kill a matcher every so many seconds; 0: never.",
+        ),
     ] = 0,
 ) -> None:
     """The whole exchange on this machine: embedded Valkey, matchers, gateway, archiver, bots."""
@@ -123,11 +153,13 @@ def serve_archiver(with_parent: ParentOption = 0) -> None:
 @serve_app.command("bots")
 def serve_bots(
     *,
-    tables: Annotated[int, typer.Option(min=0, help="Tables for bots alone, kept in play.")] = 0,
-    seats: Annotated[int, typer.Option(min=3, max=8, help="Seats of those tables.")] = 4,
+    tables: Annotated[
+        int, typer.Option(min=0, max=TABLES_MAX, help="Tables for bots alone, kept in play.")
+    ] = 0,
+    seats: Seats = 4,
     rules: Annotated[str, typer.Option(help="Preset of those tables.")] = "blitz",
     strategy: Annotated[Strategy, typer.Option(help="How they play.")] = "mixed",
-    skill: Annotated[float, typer.Option(min=0, max=1, help="How well.")] = 1.0,
+    skill: Annotated[float, typer.Option(min=0, max=1, callback=finite, help="How well.")] = 1.0,
     with_parent: ParentOption = 0,
 ) -> None:
     """Play wherever a seat wants a bot."""
@@ -148,7 +180,9 @@ def serve_bots(
 
 @store_app.command("init")
 def store_init(
-    shards: Annotated[int, typer.Option(min=1, max=100, help="Never changed afterwards.")] = 16,
+    shards: Annotated[
+        int, typer.Option(min=1, max=SHARDS_MAX, help="Never changed afterwards.")
+    ] = 16,
 ) -> None:
     """Write `pit:meta` into a new store; harmless when it is there already."""
     from services.cli.store import init
@@ -181,10 +215,12 @@ def table_show(
 @table_app.command("replay")
 def table_replay(
     game: str,
-    seat: Annotated[int | None, typer.Option(help="As this seat saw it.")] = None,
+    seat: Annotated[
+        int | None, typer.Option(min=0, max=SEATS_MAX - 1, help="As this seat saw it.")
+    ] = None,
     all_hands: Annotated[bool, typer.Option("--all-hands", help="With every card.")] = False,
     speed: Annotated[
-        float, typer.Option(min=0, help="1: as fast as it was played; 0: at once.")
+        float, typer.Option(callback=speed_of, help="1: as fast as it was played; 0: at once.")
     ] = 0,
     facts: Annotated[
         bool, typer.Option("--facts", help="Not the story, but what nobody could see in it.")

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engine.limits import SEATS_MAX
 from services.cli.common import load_settings
 from services.cli.failures import Exit, Failure
+from services.cli.numbers import SEATS_MIN
 from services.cli.writing import check_writable, not_written
 
 if TYPE_CHECKING:
@@ -22,7 +24,9 @@ Target = Annotated[
 Name = Annotated[str, typer.Option(help="Your name at the table.")]
 
 Table = Annotated[str, typer.Option(help="A table to join; none: one of your own.")]
-Seat = Annotated[int | None, typer.Option(min=0, help="A seat there; none: any.")]
+Seat = Annotated[
+    int | None, typer.Option(min=0, max=SEATS_MAX - 1, help="A seat there; none: any.")
+]
 Code = Annotated[str, typer.Option(help="Invite code of a private table.")]
 Transfer = Annotated[
     str, typer.Option(help="Code of a seat of yours, made with t at another device.")
@@ -31,7 +35,10 @@ Watch = Annotated[str, typer.Option(help="A table to watch, without a seat.")]
 
 New = Annotated[bool, typer.Option("--new", help="Not back to the seat you kept.")]
 Rules = Annotated[str, typer.Option(help="Preset of your own table; none: blitz at human pace.")]
-Seats = Annotated[int | None, typer.Option(min=3, max=8, help="Its seats, else 4; bots fill them.")]
+Seats = Annotated[
+    int | None,
+    typer.Option(min=SEATS_MIN, max=SEATS_MAX, help="Its seats, else 4; bots fill them."),
+]
 Wait = Annotated[bool, typer.Option("--wait", help="Let people join; r starts.")]
 Private = Annotated[bool, typer.Option("--private", help="By invite code only; waits.")]
 HumanPace = Annotated[bool, typer.Option("--human-pace", help="Time to read and think; calm bots.")]

@@ -10,27 +10,16 @@ from engine.events import Event, RoundScored, RoundVoid, TableOpened
 from engine.rules import PRESETS
 from engine.view import view
 from services.archive.facts import facts_of, plain, plain_cards
-from services.archive.source import Game, find, numbered
-from services.cli.common import load_settings, names_of, opened_archive, opened_log, public_key
+from services.archive.source import Game, numbered
+from services.cli.common import load_settings, names_of
 from services.cli.fact_lines import fact_lines
 from services.cli.failures import Exit, Failure
+from services.cli.games import recorded
 from services.cli.story import Story
-from services.cli.verify import not_found
 from services.log.codec import Undecodable, unpack_record
 
 CARDS: Final = frozenset({"hand", "lot", "given", "received"})
 """Fields of events that hold packed cards."""
-
-
-def load_game(name: str) -> Game:
-    """A game from archive and live log. Raises `Failure` where there is none."""
-    settings = load_settings()
-    with opened_log(settings.redis_url) as log:
-        archive = opened_archive(settings)
-        game = find(name, archive, public_key(settings, None), log)
-    if not game.records:
-        raise not_found(name, str(settings.archive_directory), bool(settings.redis_url))
-    return game
 
 
 def numbered_events(game: Game) -> list[tuple[int, Event]]:
@@ -52,7 +41,7 @@ def numbered_events(game: Game) -> list[tuple[int, Event]]:
 
 def tell_facts(name: str, as_json: bool) -> None:
     """Print what nobody at the table could see, round by round."""
-    for facts in facts_of(numbered_events(load_game(name))):
+    for facts in facts_of(numbered_events(recorded(name))):
         if as_json:
             print(json.dumps(plain(facts)))
         else:
@@ -69,7 +58,7 @@ def replay(name: str, seat: int | None, all_hands: bool, speed: float, as_json: 
             "give one of them, or neither for a spectator's view",
         )
     viewer = NOBODY if seat is None else seat
-    events = numbered_events(load_game(name))
+    events = numbered_events(recorded(name))
     opened = events[0][1] if events else None
     if seat is not None and isinstance(opened, TableOpened) and not 0 <= seat < opened.seats:
         raise Failure(

@@ -22,7 +22,7 @@ from services.cli.common import (
     public_key,
 )
 from services.cli.failures import Exit, Failure
-from services.cli.verify import not_found
+from services.cli.games import not_found, whole_name
 
 COLUMNS: Final = (
     "game", "table", "preset", "rules", "seats", "started", "ended", "end", "rounds", "signed",
@@ -67,7 +67,9 @@ def show_results(wish: Wish, form: Form) -> int:
     with opened_log(settings.redis_url) as log:
         key = public_key(settings, None)
         if wish.games:
-            games: Iterable[Game] = (find(name, archive, key, log) for name in wish.games)
+            games: Iterable[Game] = (
+                find(whole_name(name, settings, archive), archive, key, log) for name in wish.games
+            )
         else:
             games = find_all(_Since(archive, wish.since), key, log)
         for game in games:
@@ -75,8 +77,7 @@ def show_results(wish: Wish, form: Form) -> int:
             if any(finding.kind == "damage" for finding in game.findings):
                 damaged.append(game.name)
             elif wish.games and not result.summary.opened:
-                where = str(settings.archive_directory)
-                raise not_found(game.name, where, bool(settings.redis_url))
+                raise not_found(game.name, settings)
             elif wanted(result.summary, wish):
                 found.append(result)
     found.sort(key=lambda one: (one.summary.start_ms, one.summary.game))

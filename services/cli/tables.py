@@ -1,6 +1,5 @@
 """`pit table list` and `pit table show`."""
 
-import asyncio
 import json
 import sys
 from pathlib import Path
@@ -13,16 +12,16 @@ from engine.view import show
 from services.archive.audit import audit
 from services.archive.index import FILE, GameIndex
 from services.archive.summary import Summary
-from services.cli.common import explained_store, load_settings, opened_archive
+from services.cli.common import load_settings, opened_archive
 from services.cli.failures import Exit, Failure
-from services.cli.replay import load_game
-from services.log.codec import LobbyLine, unpack_lobby_line
+from services.cli.games import lobby, recorded
+from services.log.codec import LobbyLine
 
 
 def list_tables(everything: bool, as_json: bool) -> None:
     """Tables in the lobby, and with `everything` also games in the archive only."""
     settings = load_settings()
-    lines = [_live(line) for line in _lobby(settings.redis_url)]
+    lines = [_live(line) for line in lobby(settings.redis_url)]
     if everything:
         known = {line["table"] for line in lines}
         archive = opened_archive(settings)
@@ -44,7 +43,8 @@ def list_tables(everything: bool, as_json: bool) -> None:
 
 def show_table(name: str, as_json: bool) -> None:
     """One table as a spectator may see it."""
-    verdict = audit(load_game(name))
+    game = recorded(name)
+    verdict = audit(game)
     view = show(verdict.table, NOBODY)
     shown = _shown(view) | {"good": not verdict.findings}
     if as_json:
@@ -52,7 +52,7 @@ def show_table(name: str, as_json: bool) -> None:
         return
     frozen = f", time stands still: {view.frozen_reason}" if view.frozen_at_ms else ""
     where = f"{shown['rules']}, {shown['phase']}, round {view.round}{frozen}"
-    print(f'{name}  "{view.display_name}"  {where}')
+    print(f'{game.name}  "{view.display_name}"  {where}')
     print(f"{'seat':>4}  {'player':<24} {'score':>6} {'cards':>5} {'offer':>5}")
     for seat, state in enumerate(view.seats):
         if not state.dropped:
@@ -64,7 +64,7 @@ def show_table(name: str, as_json: bool) -> None:
             Exit.CHECK_FAILED,
             "the records do not hold",
             verdict.findings[0].text,
-            f"`pit verify {name}` says more",
+            f"`pit verify {game.name}` says more",
         )
 
 
@@ -72,24 +72,6 @@ def _stand_in(seat: SeatShown) -> str:
     if seat.bot:
         return "a bot"
     return "a bot is wanted" if seat.bot_wanted else "free"
-
-
-def _lobby(url: str) -> list[LobbyLine]:
-    if not url:
-        return []
-    from services.log.redis import RedisGatewayLog
-
-    async def read() -> list[LobbyLine]:
-        log = RedisGatewayLog(url)
-        try:
-            shards = (await log.meta()).shards
-            found = [await log.lobby(shard) for shard in range(shards)]
-        finally:
-            await log.close()
-        return [unpack_lobby_line(packed) for lines in found for _, packed in sorted(lines.items())]
-
-    with explained_store():
-        return asyncio.run(read())
 
 
 def _live(line: LobbyLine) -> dict[str, Any]:

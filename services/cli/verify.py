@@ -6,9 +6,10 @@ from pathlib import Path
 from engine.shown import Phase
 from services.archive.audit import Verdict, audit
 from services.archive.exported import game_of
-from services.archive.source import find, find_all
+from services.archive.source import find_all
 from services.cli.common import load_settings, opened_archive, opened_log, public_key
 from services.cli.failures import Exit, Failure
+from services.cli.games import load_game, not_found
 from services.log.port import Damaged
 
 PROVEN = "deal, order, conservation and score proven"
@@ -17,12 +18,9 @@ PROVEN = "deal, order, conservation and score proven"
 def verify_one(name: str, key_path: Path | None, as_json: bool) -> int:
     """Verify one game; the exit code."""
     settings = load_settings()
-    key = public_key(settings, key_path)
-    with opened_log(settings.redis_url) as log:
-        game = find(name, opened_archive(settings), key, log)
-    verdict = audit(game)
-    if not verdict.events and not verdict.findings:
-        raise not_found(name, str(settings.archive_directory), bool(settings.redis_url))
+    verdict = audit(load_game(name, settings, key_path))
+    if not verdict.events and not verdict.findings:  # somebody asked for a table that never was
+        raise not_found(name, settings)
     _show(verdict, as_json)
     return Exit.CHECK_FAILED if verdict.findings else Exit.GOOD
 
@@ -62,16 +60,6 @@ def verify_all(key_path: Path | None, as_json: bool) -> int:
     if not as_json:
         print(f"{games} games: {games - broken} good, {broken} FAILED")
     return Exit.CHECK_FAILED if broken else Exit.GOOD
-
-
-def not_found(name: str, archive: str, live: bool) -> Failure:
-    where = f"the archive {archive}" + (" and the live log have" if live else " has")
-    return Failure(
-        Exit.NOT_FOUND,
-        f"no game {name}",
-        f"{where} no record of it",
-        "`pit table list --all` shows the games there are; PIT_DATA or PIT_ARCHIVE says where",
-    )
 
 
 def _show(verdict: Verdict, as_json: bool) -> None:

@@ -2,6 +2,9 @@
 
 import errno
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -12,14 +15,37 @@ NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 grow no further."""
 
 
-def check_writable(path: Path, *, plain: bool = False) -> None:
-    """Before the work, not after it. Raises `Failure`. `plain`: what is there is put aside for the
-    new file, so it must not be a device."""
+def check_new(path: Path, why: str) -> None:
+    """For what is never to overwrite anything. Raises `Failure`."""
+    if os.path.lexists(path):
+        raise Failure(Exit.USAGE, f"{path} exists", why, "give another name")
+    check_writable(path)
+
+
+@contextmanager
+def new_file(path: Path, why: str) -> Iterator[Path]:
+    """A file beside `path`, for its owner alone, to be written: it gets that name when it is whole
+    and on disk, and goes away where it is not. Raises `Failure`."""
+    check_new(path, why)
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
+        unfinished = Path(name)
+        try:
+            yield unfinished
+            os.fsync(descriptor)
+            unfinished.rename(path)
+        finally:
+            os.close(descriptor)
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        raise not_written(path, error) from None
+
+
+def check_writable(path: Path) -> None:
+    """Before the work, not after it. Raises `Failure`."""
     folder = path.absolute().parent
     if path.is_dir():
         why, remedy = "it is a directory", "name a file in it"
-    elif plain and path.exists() and not path.is_file():
-        why, remedy = "it is no plain file", "name another file"
     elif not folder.is_dir():
         why, remedy = "its directory is not there", "make it first, or name another file"
     elif not os.access(path if path.exists() else folder, os.W_OK):

@@ -226,9 +226,11 @@ def test_output_that_finds_no_room_is_told_so(arguments: tuple[str, ...], tmp_pa
 
 def test_a_file_that_cannot_be_made_is_told_before_the_work(here: Here, tmp_path: Path) -> None:
     settings = {"PIT_OPERATOR_TOKEN": "t", "PIT_REDIS_URL": NOWHERE["PIT_REDIS_URL"]}
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
     for path, why in (
         (tmp_path / "no" / "game.pit", "its directory is not there"),
-        (Path("/dev/null"), "it is no plain file"),
+        (pipe, "never written over"),
     ):
         refused = here("operate", "export", "00aaaaaaaaaaaaaaaaaaaa", str(path), settings=settings)
         assert (refused.code, why in refused.err) == (Exit.USAGE, True), refused.err

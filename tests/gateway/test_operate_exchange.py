@@ -11,13 +11,14 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from grpc import StatusCode
 from pit.v1 import operate_pb2
 
+from engine.rejections import Rejection
 from services.client.operator import Operator
 from services.gateway.errors import Refusal, Refused
 from services.gateway.identity.memory import MemoryPeopleStore
 from services.gateway.identity.tokens import SignedTokens
 from services.gateway.names import NameBook
 from services.gateway.operate.desk import Desk
-from services.gateway.operate.store import Act
+from services.gateway.operate.store import Act, Audited
 from services.gateway.resource_names import operator_id
 from services.gateway.session.roles import Caller, Role
 from services.log import keys
@@ -146,12 +147,20 @@ class Paper:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.refuses = False
+        self.stands: list[Audited] = []
 
     async def append(self, act: Act) -> str:
         if self.refuses:
             raise Unclear("no reply in time")
-        self.lines.append(f"refused: {act.refused}" if act.refused else act.act)
-        return "1-0"
+        told = f"{act.outcome} {act.refused}".strip() if act.outcome else act.act
+        self.lines.append(told)
+        self.stands.append(Audited(f"{len(self.stands) + 1}-0", act))
+        return self.stands[-1].id
+
+    async def audit_newest(self, count: int) -> list[Audited]:
+        if self.refuses:
+            raise Unclear("no reply in time")
+        return self.stands[: -count - 1 : -1]
 
     async def keep_operator(self, operator: str, name: str) -> None:
         self.lines.append(f"name: {name}")
@@ -165,9 +174,14 @@ def paper() -> Paper:
 ANN = Caller(operator_id("Ann"), "sid", Role.OPERATOR, 0.0, name="Ann")
 
 
-async def done(paper: Paper, effect: object = None) -> None:
+ID = bytes(range(16))
+UNCLEAR = Refused(Refusal.TABLE_UNAVAILABLE)
+
+
+async def done(paper: Paper, effect: object = None, given: bytes = b"", seat: int = 0) -> None:
+    """An act by a gateway of its own, as another one would do it that knows nothing of before."""
     desk = Desk(paper, NameBook(MemoryPeopleStore()))
-    async with desk.act(ANN, "freeze", "tables/x", "why", b""):
+    async with desk.act(ANN, "freeze", "tables/x", "why", given, seat=seat):
         if isinstance(effect, BaseException):
             raise effect
         paper.lines.append("effect")
@@ -192,13 +206,56 @@ async def test_what_dies_between_audit_and_effect_has_left_its_line(
 ) -> None:
     with pytest.raises(type(end)):
         await done(paper, end)
-    assert paper.lines == ["freeze", "name: Ann"]
+    assert paper.lines == ["freeze", "name: Ann", "unknown"]
 
 
 async def test_what_is_refused_afterwards_is_noted(paper: Paper) -> None:
     with pytest.raises(Refused):
         await done(paper, Refused(Refusal.PERSON_NOT_FOUND))
-    assert paper.lines == ["freeze", "name: Ann", "refused: PERSON_NOT_FOUND"]
+    assert paper.lines == ["freeze", "name: Ann", "refused PERSON_NOT_FOUND"]
+
+
+def acts_and_outcomes(paper: Paper) -> list[str]:
+    return [line for line in paper.lines if not line.startswith("name: ")]
+
+
+async def test_what_was_unclear_stands_there_as_unknown_until_a_repeat_settles_it(
+    paper: Paper,
+) -> None:
+    for _ in range(7):
+        with pytest.raises(Refused):
+            await done(paper, UNCLEAR, ID)
+    assert acts_and_outcomes(paper) == ["freeze", "unknown"]
+    await done(paper, None, ID)
+    await done(paper, None, ID)
+    assert acts_and_outcomes(paper) == ["freeze", "unknown", "effect", "done", "effect"]
+
+
+async def test_a_repeat_of_what_was_refused_adds_a_line_only_for_another_outcome(
+    paper: Paper,
+) -> None:
+    for _ in range(2):
+        with pytest.raises(Refused):
+            await done(paper, Refused(Refusal.OVERLOADED), ID)
+    assert acts_and_outcomes(paper) == ["freeze", "refused OVERLOADED"]
+    await done(paper, None, ID)
+    assert acts_and_outcomes(paper)[2:] == ["effect", "done"]
+
+
+@pytest.mark.parametrize(("given", "seat"), [(ID, 1), (ID[::-1], 0), (b"", 0)])
+async def test_another_act_is_written_down_before_its_effect_whatever_its_id(
+    paper: Paper, given: bytes, seat: int
+) -> None:
+    await done(paper, None, ID)
+    await done(paper, None, given, seat)
+    assert acts_and_outcomes(paper) == ["freeze", "effect"] * 2
+
+
+async def test_a_tables_own_refusal_is_no_unclear_outcome(paper: Paper) -> None:
+    for rejection in (Rejection.TABLE_STOPPED, Rejection.UNDECIDED, Rejection.TABLE_FROZEN):
+        with pytest.raises(Refused):
+            await done(paper, Refused(rejection))
+        assert paper.lines[-1] == f"refused {rejection.name}"
 
 
 def test_an_operators_token_says_who_and_no_other_may_use_the_name() -> None:

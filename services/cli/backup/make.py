@@ -29,7 +29,7 @@ from services.cli.backup.dumps import dump, is_kept, pack_keys
 from services.cli.backup.streams import Trimmed
 from services.cli.common import NO_STORE, explained_store, load_settings
 from services.cli.failures import Exit, Failure
-from services.cli.writing import check_writable, not_written
+from services.cli.writing import check_new, not_written
 from services.log import keys
 from services.log.connection import StoreIdentity, SyncConnection
 from services.log.entry import NO_ENTRY
@@ -76,11 +76,7 @@ def back_up(path: Path, as_json: bool) -> None:
     settings = load_settings()
     if not settings.redis_url:
         raise NO_STORE
-    if path.exists():
-        raise Failure(
-            Exit.USAGE, f"{path} exists", "a backup is never overwritten", "give another name"
-        )
-    check_writable(path)
+    check_new(path, "a backup is never overwritten")
     started_s = time.monotonic()
     with explained_store(), _explained_file(path), BackupWriter(path) as writer:
         server = SyncConnection(settings.redis_url, StoreIdentity())

@@ -8,12 +8,10 @@ from pathlib import Path
 from engine.value import value
 from services.cli.common import check_rules, load_settings
 from services.cli.failures import Exit, Failure
+from services.cli.numbers import PORT_BASE_MAX
 from services.cli.operate.inside import DEMO_PORT
 from services.log.store import SHARDS
 from services.settings import Settings
-
-PORT_BASE_MAX = 65_000
-"""Leaves room above for the ports of all processes of a demo."""
 
 STORE_PORT = 79
 """Distance of the embedded server's port from the first."""

@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from services.cli.numbers import RATE_MAX, SEED_MAX, Seats, Tables, finite
+
 Target = Annotated[
     str, typer.Option(help="HOST:PORT of a gateway; https://HOST:PORT where it speaks TLS.")
 ]
@@ -15,15 +17,15 @@ Rules = Annotated[str, typer.Option(help="Preset of the tables' rules.")]
 Switches = Annotated[
     list[str], typer.Option("--switch", help="NAME=VALUE over the preset, such as idle_s=60.")
 ]
-Tables = Annotated[int, typer.Option(min=1, help="Tables kept in play.")]
-Seats = Annotated[int, typer.Option(min=3, max=8, help="Seats a table.")]
 
-Rate = Annotated[float, typer.Option(min=0, help="Actions a second, planned.")]
+Rate = Annotated[
+    float, typer.Option(min=0, max=RATE_MAX, callback=finite, help="Actions a second, planned.")
+]
 ThinkTime = Annotated[str, typer.Option(help="No plan: each seat thinks so long.")]
 Stages = Annotated[str, typer.Option(help="TIME:RATE,... such as 30s:500,2m:2000.")]
 Warmup = Annotated[str, typer.Option(help="Played, but not measured.")]
 Duration = Annotated[str, typer.Option(help="Measured.")]
-Seed = Annotated[int, typer.Option(help="Of the plan.")]
+Seed = Annotated[int, typer.Option(min=-SEED_MAX, max=SEED_MAX, help="Of the plan.")]
 Scenario = Annotated[
     str,
     typer.Option(

@@ -5,6 +5,16 @@ from typing import Annotated
 
 import typer
 
+from services.cli.numbers import (
+    Points,
+    RoundNumber,
+    SeatNumber,
+    Seats,
+    ShardNumber,
+    request_id_of,
+)
+from services.cli.operate.acts import Act
+
 token_app = typer.Typer(no_args_is_help=True, help="Make tokens.")
 shard_app = typer.Typer(no_args_is_help=True, help="Who owns what, and hand-overs.")
 operate_app = typer.Typer(no_args_is_help=True, help="Run an exchange: tables, people, events.")
@@ -16,6 +26,15 @@ Target = Annotated[
 ]
 Reason = Annotated[str, typer.Option(help="Why; for the audit, and shown to those concerned.")]
 Note = Annotated[str, typer.Option("--reason", help="Why; for the audit.")]
+RequestId = Annotated[
+    bytes | None,
+    typer.Option(
+        "--request-id",
+        parser=request_id_of,
+        metavar="HEX",
+        help="Of an act whose outcome was unknown: given again under its id it is done once.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 TableName = Annotated[str, typer.Argument(help="A table, such as 01pckv5mgkj6plk7hgmb7v.")]
 PersonName = Annotated[str, typer.Argument(help="A person, as `pit operate find` shows.")]
@@ -52,27 +71,39 @@ def shard_list(json: Json = False, target: Target = "") -> None:
 
 
 @shard_app.command("drain")
-def shard_drain(shard: int, reason: Note = "", target: Target = "") -> None:
+def shard_drain(
+    shard: ShardNumber,
+    reason: Note = "",
+    target: Target = "",
+    request_id: RequestId = None,
+) -> None:
     """Hand a shard over to another matcher; waits until it is there."""
     from services.cli.operate.exchange import drain_shard
 
-    drain_shard(target, shard, reason)
+    drain_shard(Act(target, request_id), shard, reason)
 
 
 @maintenance_app.command("on")
-def maintenance_on(reason: Reason, target: Target = "") -> None:
+def maintenance_on(
+    reason: Reason,
+    target: Target = "",
+    request_id: RequestId = None,
+) -> None:
     """Open no table from now on."""
     from services.cli.operate.exchange import maintenance_on as turn_on
 
-    turn_on(target, reason)
+    turn_on(Act(target, request_id), reason)
 
 
 @maintenance_app.command("off")
-def maintenance_off(target: Target = "") -> None:
+def maintenance_off(
+    target: Target = "",
+    request_id: RequestId = None,
+) -> None:
     """Open tables again."""
     from services.cli.operate.exchange import maintenance_off as turn_off
 
-    turn_off(target)
+    turn_off(Act(target, request_id))
 
 
 @maintenance_app.command("show")
@@ -97,18 +128,19 @@ def announce(
     table: Annotated[list[str], typer.Option(help="Only there; repeat it for more.")] = [],  # noqa: B006 (typer copies it)
     key: Annotated[str, typer.Option(help="Key of the text in clients' languages.")] = "",
     target: Target = "",
+    request_id: RequestId = None,
 ) -> None:
     """Say something at all tables, or at some."""
     from services.cli.operate.tables import announce as say
 
-    say(target, text, table, key)
+    say(Act(target, request_id), text, table, key)
 
 
 @operate_app.command("create")
 def create(
     *,
     count: Annotated[int, typer.Option(min=1, max=500, help="Tables.")],
-    seats: Annotated[int, typer.Option(help="Seats a table.")] = 4,
+    seats: Seats = 4,
     rules: Annotated[str, typer.Option(help="Preset of the rules.")] = "tournament",
     name: Annotated[str, typer.Option(help="Their name; a number follows it.")] = "Table",
     start_at: Annotated[
@@ -116,64 +148,88 @@ def create(
     ] = "",
     bots: Annotated[bool, typer.Option(help="Whether bots fill empty seats.")] = False,
     target: Target = "",
+    request_id: RequestId = None,
 ) -> None:
     """Tables for an event, all starting at one time."""
     from services.cli.operate.tables import create as open_them
 
     open_them(
-        target, count=count, seats=seats, rules=rules, name=name, start_at=start_at, bots=bots
+        Act(target, request_id),
+        count=count,
+        seats=seats,
+        rules=rules,
+        name=name,
+        start_at=start_at,
+        bots=bots,
     )
 
 
 @operate_app.command("freeze")
-def freeze(table: TableName, reason: Reason, target: Target = "") -> None:
+def freeze(
+    table: TableName,
+    reason: Reason,
+    target: Target = "",
+    request_id: RequestId = None,
+) -> None:
     """Let a table's time stand still."""
     from services.cli.operate.tables import freeze as stop_time
 
-    stop_time(target, table, reason)
+    stop_time(Act(target, request_id), table, reason)
 
 
 @operate_app.command("resume")
-def resume(table: TableName, reason: Note = "", target: Target = "") -> None:
+def resume(
+    table: TableName,
+    reason: Note = "",
+    target: Target = "",
+    request_id: RequestId = None,
+) -> None:
     """Let a frozen table go on."""
     from services.cli.operate.tables import resume as go_on
 
-    go_on(target, table, reason)
+    go_on(Act(target, request_id), table, reason)
 
 
 @operate_app.command("void-round")
 def void_round(
     table: TableName,
-    round_: Annotated[int, typer.Argument(metavar="ROUND", help="The one being played.")],
+    round_: RoundNumber,
     reason: Reason,
     target: Target = "",
+    request_id: RequestId = None,
 ) -> None:
     """Deal the round being played again."""
     from services.cli.operate.tables import void_round as void
 
-    void(target, table, round_, reason)
+    void(Act(target, request_id), table, round_, reason)
 
 
 @operate_app.command("adjust-score", context_settings={"ignore_unknown_options": True})
 def adjust_score(
     table: TableName,
-    seat: int,
-    points: Annotated[int, typer.Argument(help="Up or down: 20 or -20.")],
+    seat: SeatNumber,
+    points: Points,
     reason: Reason,
     target: Target = "",
+    request_id: RequestId = None,
 ) -> None:
     """Correct a seat's score."""
     from services.cli.operate.tables import adjust_score as adjust
 
-    adjust(target, table, seat, points, reason)
+    adjust(Act(target, request_id), table, seat, points, reason)
 
 
 @operate_app.command("close")
-def close(table: TableName, reason: Reason, target: Target = "") -> None:
+def close(
+    table: TableName,
+    reason: Reason,
+    target: Target = "",
+    request_id: RequestId = None,
+) -> None:
     """Close a table; a game being played is broken off."""
     from services.cli.operate.tables import close as close_it
 
-    close_it(target, table, reason)
+    close_it(Act(target, request_id), table, reason)
 
 
 @operate_app.command("export")
@@ -182,11 +238,12 @@ def export(
     file: Annotated[Path, typer.Argument(help="The file to write.", dir_okay=False)],
     reason: Note = "",
     target: Target = "",
+    request_id: RequestId = None,
 ) -> None:
     """A game's records, as a file that `pit verify --file` proves."""
     from services.cli.operate.tables import export as write
 
-    write(target, game, file, reason)
+    write(Act(target, request_id), game, file, reason)
 
 
 @operate_app.command("find")
@@ -198,11 +255,17 @@ def find(query: str, json: Json = False, target: Target = "") -> None:
 
 
 @operate_app.command("remove")
-def remove(person: PersonName, table: TableName, reason: Reason, target: Target = "") -> None:
+def remove(
+    person: PersonName,
+    table: TableName,
+    reason: Reason,
+    target: Target = "",
+    request_id: RequestId = None,
+) -> None:
     """Free a person's seat at a table, for good."""
     from services.cli.operate.people import remove as take_away
 
-    take_away(target, person, table, reason)
+    take_away(Act(target, request_id), person, table, reason)
 
 
 @operate_app.command("ban")
@@ -211,27 +274,39 @@ def ban(
     reason: Reason,
     life: Annotated[str, typer.Option("--for", help="How long: 30m, 24h, 365d.")] = "24h",
     target: Target = "",
+    request_id: RequestId = None,
 ) -> None:
     """Let a person in no more, and end what streams run."""
     from services.cli.operate.people import ban as ban_them
 
-    ban_them(target, person, life, reason)
+    ban_them(Act(target, request_id), person, life, reason)
 
 
 @operate_app.command("unban")
-def unban(person: PersonName, reason: Reason, target: Target = "") -> None:
+def unban(
+    person: PersonName,
+    reason: Reason,
+    target: Target = "",
+    request_id: RequestId = None,
+) -> None:
     """Let a person in again."""
     from services.cli.operate.people import unban as let_in
 
-    let_in(target, person, reason)
+    let_in(Act(target, request_id), person, reason)
 
 
 @operate_app.command("rename")
-def rename(person: PersonName, name: str, reason: Reason, target: Target = "") -> None:
+def rename(
+    person: PersonName,
+    name: str,
+    reason: Reason,
+    target: Target = "",
+    request_id: RequestId = None,
+) -> None:
     """Give a person another name."""
     from services.cli.operate.people import rename as call_them
 
-    call_them(target, person, name, reason)
+    call_them(Act(target, request_id), person, name, reason)
 
 
 @operate_app.command("dead-letters")

@@ -2,8 +2,10 @@
 
 import json
 import time
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from services.cli.operate.acts import Act
 from services.cli.operate.inside import ask, columns, seconds, shown_time
 
 if TYPE_CHECKING:
@@ -20,8 +22,8 @@ def list_shards(target: str, as_json: bool) -> None:
     _print(rows, as_json)
 
 
-def drain_shard(target: str, shard: int, reason: str) -> None:
-    taken = ask(target, lambda operator: operator.drain_shard(shard, reason))
+def drain_shard(act: Act, shard: int, reason: str) -> None:
+    taken = act.do(lambda operator, own: operator.drain_shard(shard, reason, own))
     print(f"shard {taken.shard} is with {taken.owner} now, epoch {taken.epoch}")
 
 
@@ -36,13 +38,13 @@ def _shard(shard: "operate_pb2.Shard") -> dict[str, Any]:
     }
 
 
-def maintenance_on(target: str, reason: str) -> None:
-    ask(target, lambda operator: operator.set_maintenance(on=True, reason=reason))
+def maintenance_on(act: Act, reason: str) -> None:
+    act.do(lambda o, own: o.set_maintenance(on=True, reason=reason, request_id=own))
     print("maintenance: no table is opened from now on; those in play go on to their end")
 
 
-def maintenance_off(target: str) -> None:
-    ask(target, lambda operator: operator.set_maintenance(on=False, reason=""))
+def maintenance_off(act: Act) -> None:
+    act.do(lambda o, own: o.set_maintenance(on=False, reason="", request_id=own))
     print("maintenance is over: tables are opened again")
 
 
@@ -72,7 +74,7 @@ def dead_letters(target: str, as_json: bool) -> None:
 
 
 def audit(target: str, since: str, as_json: bool) -> None:
-    since_s = time.time() - seconds(since, "--since")
+    since_s = max(0.0, time.time() - seconds(since, "--since"))
 
     async def collect(operator: "Operator") -> list["operate_pb2.AuditEntry"]:
         return [entry async for entry in operator.audit(since_s)]
@@ -84,8 +86,34 @@ def audit(target: str, since: str, as_json: bool) -> None:
     elif not entries:
         print(f"nothing in the last {since}; --since 30d looks further back")
     else:
-        heads = ("time", "operator", "act", "target", "reason", "")
-        print(columns(heads, [_line(entry) for entry in entries]))
+        heads = ("time", "operator", "act", "target", "reason", "figures", "outcome", "request id")
+        print(columns(heads, [_line(*one) for one in folded(entries)]))
+
+
+def folded(
+    entries: "Sequence[operate_pb2.AuditEntry]",
+) -> "Iterator[tuple[operate_pb2.AuditEntry, operate_pb2.AuditEntry]]":
+    """Each act once, in the order in which they were begun: its entry, and the last one that tells
+    of its outcome."""
+    begun: dict[tuple[object, ...], operate_pb2.AuditEntry] = {}
+    last: dict[tuple[object, ...], operate_pb2.AuditEntry] = {}
+    for entry in entries:
+        parameters = sorted(entry.parameters.items())
+        key = (entry.operator, entry.act, entry.target, entry.request_id, *parameters)
+        begun.setdefault(key, entry)
+        last[key] = entry
+    for key, entry in begun.items():
+        yield entry, last[key]
+
+
+def _outcome(entry: "operate_pb2.AuditEntry") -> str:
+    """In words for the eye; empty for what was done at once."""
+    from pit.v1 import operate_pb2
+
+    if entry.outcome == operate_pb2.AUDIT_OUTCOME_REFUSED:
+        return f"REFUSED: {entry.refused}"
+    word = operate_pb2.AuditOutcome.Name(entry.outcome).removeprefix("AUDIT_OUTCOME_")
+    return "" if entry.outcome == operate_pb2.AUDIT_OUTCOME_UNSPECIFIED else word
 
 
 def _entry(entry: "operate_pb2.AuditEntry") -> dict[str, Any]:
@@ -97,17 +125,18 @@ def _entry(entry: "operate_pb2.AuditEntry") -> dict[str, Any]:
         "reason": entry.reason,
         "request_id": entry.request_id.hex(),
         "parameters": dict(entry.parameters),
+        "outcome": _outcome(entry).partition(":")[0].lower(),
         "refused": entry.refused,
     }
 
 
-def _line(entry: "operate_pb2.AuditEntry") -> tuple[str, ...]:
+def _line(entry: "operate_pb2.AuditEntry", last: "operate_pb2.AuditEntry") -> tuple[str, ...]:
     figures = " ".join(
         f"{name}={figure}" for name, figure in sorted(entry.parameters.items()) if figure
     )
-    refused = f"REFUSED: {entry.refused}" if entry.refused else figures
     at = shown_time(entry.time.ToMilliseconds() / 1000)
-    return at, entry.operator, entry.act, entry.target, entry.reason, refused
+    told = (at, entry.operator, entry.act, entry.target, entry.reason, figures)
+    return *told, _outcome(last), entry.request_id.hex()
 
 
 def _print(rows: list[dict[str, Any]], as_json: bool) -> None:

@@ -18,6 +18,8 @@ DEMO_PORT = 81
 """Distance of the demo's internal port from its first one."""
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
 _DURATION = re.compile(r"(\d{1,6})([smhd])")
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
+"""What may stand after `Bearer` (RFC 6750)."""
 
 Answer = TypeVar("Answer")
 
@@ -31,8 +33,11 @@ def target_of(settings: "Settings", given: str) -> str:
 
 
 def ask(target: str, work: "Callable[[Operator], Awaitable[Answer]]") -> Answer:
-    """Do something as an operator; refusals become failures that say what to do."""
-    from services.client.errors import Refused
+    """Do something as an operator; refusals become failures that say what to do.
+
+    Raises `OutcomeUnknown` of acts, which `Act` explains.
+    """
+    from services.client.errors import OutcomeUnknown, Refused
     from services.client.operator import Operator
     from services.client.trust import BadTarget
 
@@ -45,6 +50,13 @@ def ask(target: str, work: "Callable[[Operator], Awaitable[Answer]]") -> Answer:
             "PIT_OPERATOR_TOKEN is not set",
             'export PIT_OPERATOR_TOKEN="$(pit token operator --name NAME --for 8h)"',
         )
+    if _TOKEN.fullmatch(token) is None:
+        raise Failure(
+            Exit.USAGE,
+            "PIT_OPERATOR_TOKEN is no token",
+            "a token is one line of letters, digits and the signs - _ . =",
+            'export PIT_OPERATOR_TOKEN="$(pit token operator --name NAME --for 8h)"',
+        )
     where = target_of(settings, target)
 
     async def run() -> Answer:
@@ -55,8 +67,17 @@ def ask(target: str, work: "Callable[[Operator], Awaitable[Answer]]") -> Answer:
         return asyncio.run(run())
     except BadTarget as bad:
         raise Failure(Exit.USAGE, f"--target: {bad}") from None
+    except OutcomeUnknown:
+        raise
     except Refused as refused:
         raise failure_of(refused, where) from None
+    except UnicodeEncodeError:
+        raise Failure(
+            Exit.USAGE,
+            "a text is not UTF-8",
+            "what was typed holds bytes that no letter has",
+            "type it in a terminal whose encoding is UTF-8",
+        ) from None
 
 
 def failure_of(refused: "Refused", where: str) -> Failure:
@@ -82,7 +103,9 @@ def failure_of(refused: "Refused", where: str) -> Failure:
             remedy = "`pit operate tables` and `pit operate find` show what there is"
             return Failure(Exit.NOT_FOUND, what, "", remedy)
         case StatusCode.INVALID_ARGUMENT:
-            return Failure(Exit.USAGE, what, "", "nothing was done; see the command's --help")
+            return Failure(
+                Exit.USAGE, what, "nothing was done", "give another value; `--help` tells of each"
+            )
         case StatusCode.UNIMPLEMENTED:
             return Failure(
                 Exit.UNREACHABLE,
@@ -98,8 +121,8 @@ def failure_of(refused: "Refused", where: str) -> Failure:
                 "start a gateway with PIT_OPERATE_PORT, or give --target its HOST:PORT",
             )
         case StatusCode.UNAVAILABLE:
-            remedy = "`pit doctor` says what is wrong; the same command may be given again"
-            return Failure(Exit.UNREACHABLE, what, "", remedy)
+            remedy = "`pit doctor` says what is wrong; then give the same command again"
+            return Failure(Exit.UNREACHABLE, what, "nothing was done", remedy)
         case _:
             return Failure(Exit.REFUSED, what, "", "nothing was changed")
 
@@ -118,7 +141,7 @@ def moment(text: str, option: str) -> float:
     """A point of time in ISO form, local unless it says otherwise. Raises `Failure`."""
     try:
         return datetime.fromisoformat(text).astimezone(UTC).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):  # an offset may lead out of the calendar
         raise Failure(
             Exit.USAGE, f"{option} {text} is no time", "", "such as 2026-12-01T20:00:00+01:00"
         ) from None

@@ -3,13 +3,9 @@
 import json
 import time
 
+from services.cli.names import person_name
+from services.cli.operate.acts import Act
 from services.cli.operate.inside import ask, columns, seconds, shown_time
-from services.cli.operate.tables import table_name
-
-
-def person_name(given: str) -> str:
-    """`people/{person}`, from that or from the id alone."""
-    return given if given.startswith("people/") else f"people/{given}"
 
 
 def find(target: str, query: str, as_json: bool) -> None:
@@ -46,22 +42,26 @@ def find(target: str, query: str, as_json: bool) -> None:
     print(columns(("person", "name", "banned", "tables"), rows))
 
 
-def remove(target: str, person: str, table: str, reason: str) -> None:
-    done = ask(target, lambda o: o.remove(person_name(person), table_name(table), reason))
+def remove(act: Act, person: str, table: str, reason: str) -> None:
+    who = person_name(person)
+    done = act.at(table, lambda operator, name, own: operator.remove(who, name, reason, own))
     print(f"seat {done.seat} is free; this person cannot sit down there again")
 
 
-def ban(target: str, person: str, life: str, reason: str) -> None:
+def ban(act: Act, person: str, life: str, reason: str) -> None:
+    who = person_name(person)
     until_s = time.time() + seconds(life, "--for")
-    ask(target, lambda operator: operator.ban(person_name(person), until_s, reason))
+    act.do(lambda operator, own: operator.ban(who, until_s, reason, own))
     print(f"banned until {shown_time(until_s)}; running streams end within two seconds")
 
 
-def unban(target: str, person: str, reason: str) -> None:
-    ask(target, lambda operator: operator.ban(person_name(person), 0, reason))
+def unban(act: Act, person: str, reason: str) -> None:
+    who = person_name(person)
+    act.do(lambda operator, own: operator.ban(who, 0, reason, own))
     print("let in again")
 
 
-def rename(target: str, person: str, name: str, reason: str) -> None:
-    ask(target, lambda operator: operator.rename(person_name(person), name, reason))
+def rename(act: Act, person: str, name: str, reason: str) -> None:
+    who = person_name(person)
+    act.do(lambda operator, own: operator.rename(who, name, reason, own))
     print(f"is called {name} from now on; who sits at a table with them sees it after a new attach")

@@ -1,21 +1,19 @@
 """`pit operate` at tables: announce, create, freeze, resume, void, correct, close, export."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from services.cli.names import bare
+from services.cli.operate.acts import Act, whole_name
 from services.cli.operate.inside import ask, columns, moment
-from services.cli.writing import check_writable, not_written
+from services.cli.writing import new_file
 
 if TYPE_CHECKING:
     from pit.v1 import lobby_pb2, record_pb2
 
     from services.client.operator import Operator
-
-
-def table_name(given: str) -> str:
-    """`tables/{table}`, from that or from the id alone."""
-    return given if given.startswith("tables/") else f"tables/{given}"
 
 
 def list_tables(target: str, as_json: bool) -> None:
@@ -27,7 +25,7 @@ def list_tables(target: str, as_json: bool) -> None:
     tables = ask(target, collect)
     rows = [
         {
-            "table": table.name.removeprefix("tables/"),
+            "table": bare(table.name),
             "phase": table_pb2.Phase.Name(table.phase).removeprefix("PHASE_").lower(),
             "round": table.round,
             "seats": table.seats,
@@ -46,61 +44,62 @@ def list_tables(target: str, as_json: bool) -> None:
         print("there is no table")
 
 
-def announce(target: str, text: str, tables: list[str], key: str) -> None:
-    names = [table_name(table) for table in tables]
-    told = ask(target, lambda operator: operator.announce(text, names, key))
-    print(f"said at {told} table(s)")
+def announce(act: Act, text: str, tables: list[str], key: str) -> None:
+    async def say(operator: "Operator", request_id: bytes) -> int:
+        names = [await whole_name(operator, table) for table in tables]
+        return await operator.announce(text, names, key, request_id=request_id)
+
+    print(f"said at {act.do(say)} table(s)")
 
 
 def create(
-    target: str, *, count: int, seats: int, rules: str, name: str, start_at: str, bots: bool
+    act: Act, *, count: int, seats: int, rules: str, name: str, start_at: str, bots: bool
 ) -> None:
-    from pit.v1 import lobby_pb2
+    from pit.v1.lobby_pb2 import CreateTableRequest
 
-    template = lobby_pb2.CreateTableRequest(display_name=name, preset=rules, seats=seats, bots=bots)
     start_at_s = moment(start_at, "--start-at") if start_at else 0
-    for table in ask(target, lambda o: o.create_tables(template, count, start_at_s)):
-        print(table.removeprefix("tables/"))
+
+    async def open_them(operator: "Operator", own: bytes) -> "Sequence[str]":
+        template = CreateTableRequest(display_name=name, preset=rules, seats=seats, bots=bots)
+        return await operator.create_tables(template, count, start_at_s, own)
+
+    for table in act.do(open_them):
+        print(bare(table))
 
 
-def freeze(target: str, table: str, reason: str) -> None:
-    ask(target, lambda operator: operator.freeze(table_name(table), reason))
+def freeze(act: Act, table: str, reason: str) -> None:
+    act.at(table, lambda operator, name, own: operator.freeze(name, reason, own))
     print("frozen: its time stands still until `pit operate resume`")
 
 
-def resume(target: str, table: str, reason: str) -> None:
-    ask(target, lambda operator: operator.resume(table_name(table), reason))
+def resume(act: Act, table: str, reason: str) -> None:
+    act.at(table, lambda operator, name, own: operator.resume(name, reason, own))
     print("it goes on; everybody has what remained of every deadline")
 
 
-def void_round(target: str, table: str, round_: int, reason: str) -> None:
-    ask(target, lambda operator: operator.void_round(table_name(table), round_, reason))
+def void_round(act: Act, table: str, round_: int, reason: str) -> None:
+    act.at(table, lambda operator, name, own: operator.void_round(name, round_, reason, own))
     print(f"round {round_} is void; the same dealer deals again")
 
 
-def adjust_score(target: str, table: str, seat: int, points: int, reason: str) -> None:
-    ask(target, lambda operator: operator.adjust_score(table_name(table), seat, points, reason))
+def adjust_score(act: Act, table: str, seat: int, points: int, reason: str) -> None:
+    act.at(
+        table, lambda operator, name, own: operator.adjust_score(name, seat, points, reason, own)
+    )
     print(f"seat {seat} is corrected by {points:+}")
 
 
-def close(target: str, table: str, reason: str) -> None:
-    ask(target, lambda operator: operator.close_table(table_name(table), reason))
+def close(act: Act, table: str, reason: str) -> None:
+    act.at(table, lambda operator, name, own: operator.close_table(name, reason, own))
     print("closed")
 
 
-def export(target: str, game: str, file: Path, reason: str) -> None:
+def export(act: Act, game: str, file: Path, reason: str) -> None:
     """Write the game's file, whole or not at all."""
-    check_writable(file, plain=True)
-    unfinished = file.with_name(file.name + ".part")
+    with new_file(file, "an export is never written over what is there") as unfinished:
 
-    async def collect(operator: "Operator") -> "record_pb2.Game":
-        return await operator.export_game(table_name(game), unfinished, reason)
+        async def copy(operator: "Operator", name: str, own: bytes) -> "record_pb2.Game":
+            return await operator.export_game(name, unfinished, reason, own)
 
-    try:
-        known = ask(target, collect)
-        unfinished.replace(file)
-    except OSError as error:
-        raise not_written(file, error) from None
-    finally:
-        unfinished.unlink(missing_ok=True)
-    print(f"{known.name}: {file.stat().st_size} bytes in {file}")
+        known = act.at(game, copy)
+    print(f"{bare(known.name)}: {file.stat().st_size} bytes in {file}")

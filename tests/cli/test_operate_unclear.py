@@ -1,0 +1,125 @@
+"""Acts that nobody answers in time: said to be unclear, given again as they were, done once."""
+
+import asyncio
+import json
+import os
+import shlex
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from services.cli.failures import Exit
+from services.client import operator as operator_module
+from support.operated import Operated, operated, people, table_of
+from support.pit import Here, Outcome
+
+WHY = ("--reason", "the bell counts")
+OTHER = "another one"
+
+
+@contextmanager
+def stopped(system: Operated) -> Iterator[None]:
+    """All matchers stand still; then one of them is gone for good, and the other has its shards."""
+    first, second = (matcher.process for matcher in system.matchers)
+    for process in (first, second):
+        os.kill(process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        first.kill()
+        os.kill(second.pid, signal.SIGCONT)
+
+
+def acts(tables: list[str], person: str) -> list[tuple[str, ...]]:
+    """One of each kind that matchers have to do with."""
+    frozen, scored, closed, removed = tables
+    return [
+        ("freeze", frozen, *WHY),
+        ("adjust-score", scored, "1", "20", *WHY),
+        ("close", closed[:12], *WHY),
+        ("remove", person, removed, *WHY),
+        ("announce", "Lunch", "--table", scored),
+        ("create", "--count", "2", "--name", "Hall", "--rules", "blitz"),
+    ]
+
+
+async def opened(system: Operated) -> tuple[list[str], str]:
+    async with people(system.gateway.target, "Ada") as [ada]:
+        names = [await table_of(ada, bots=True) for _ in range(4)]
+        await ada.join_table(names[3])
+        return [name.removeprefix("tables/") for name in names], ada.person
+
+
+@pytest.mark.all
+def test_an_unclear_act_is_given_again_as_it_is_told_and_done_once(
+    here: Here, valkey_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with operated(valkey_url, tmp_path, "m1", "m2") as system:
+        settings = {
+            "PIT_OPERATOR_TOKEN": system.token,
+            "PIT_OPERATE_PORT": system.inside.rpartition(":")[2],
+            "PIT_REDIS_URL": system.url,
+        }
+
+        def pit(*words: str) -> Outcome:
+            return here(*words, settings=settings)
+
+        tables, person = asyncio.run(opened(system))
+        with stopped(system), monkeypatch.context() as hasty:
+            hasty.setattr(operator_module, "PATIENCE_S", 0.0)
+            told = [unclear(pit("operate", *act), act) for act in acts(tables, person)]
+        audited = [line for line in audit(pit) if line["outcome"]]
+        assert {line["outcome"] for line in audited} == {"unknown"}
+        assert "UNKNOWN" in pit("audit").out
+        for command in told * 2:
+            again = pit(*command[1:])
+            assert again.code == 0, again.err
+        check_done_once(pit, tables)
+        check_audit(pit, told)
+
+
+def unclear(outcome: Outcome, act: tuple[str, ...]) -> list[str]:
+    """The command that is to be given again."""
+    assert (outcome.code, outcome.out) == (Exit.UNREACHABLE, "")
+    assert outcome.err.startswith("pit: outcome unknown"), outcome.err
+    assert "`pit audit" in outcome.err
+    [line] = [line for line in outcome.err.splitlines() if "--request-id" in line]
+    words = shlex.split(line)
+    assert words[:-2] == ["pit", "operate", *act]
+    return words
+
+
+def audit(pit: Callable[..., Outcome]) -> list[dict[str, str]]:
+    return [json.loads(line) for line in pit("audit", "--json").out.splitlines()]
+
+
+def check_done_once(pit: Callable[..., Outcome], tables: list[str]) -> None:
+    """Each table's record has one event of the kind, and proves it."""
+    kinds = ["Frozen", "ScoreAdjusted", "TableClosed", "SeatLeft"]
+    for table, kind in zip(tables, kinds, strict=True):
+        events = [
+            json.loads(line)
+            for line in pit("table", "replay", f"tables/{table}", "--json").out.splitlines()
+        ]
+        assert [event["event"] for event in events].count(kind) == 1, (kind, events)
+        assert pit("verify", table[:12]).code == 0
+    halls = [json.loads(line) for line in pit("operate", "tables", "--json").out.splitlines()]
+    names = [hall["name"] for hall in halls if hall["name"].startswith("Hall")]
+    assert sorted(names) == ["Hall 1", "Hall 2"]
+
+
+def check_audit(pit: Callable[..., Outcome], told: list[list[str]]) -> None:
+    """Of each request one line for the act, one that it was unclear, one that it was done."""
+    lines = audit(pit)
+    for command in told:
+        of_it = [line["outcome"] for line in lines if line["request_id"] == command[-1]]
+        assert of_it == ["", "unknown", "done"], (command, of_it)
+    shown = pit("audit").out.splitlines()
+    assert len(shown) == 1 + len(told)
+    assert all(
+        line.split()[-1] == command[-1] for line, command in zip(shown[1:], told, strict=True)
+    )
+    assert "DONE" in shown[1]
