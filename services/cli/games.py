@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from services.archive.directory import DirectoryArchive
-from services.archive.source import Game, find
+from services.archive.source import Game, find, live_entries
 from services.cli.common import (
     explained_store,
     load_settings,
@@ -19,6 +19,7 @@ from services.cli.names import not_found as named_nowhere
 from services.log.codec import LobbyLine, unpack_lobby_line
 
 if TYPE_CHECKING:
+    from services.log.port import ReaderLog
     from services.settings import Settings
 
 
@@ -31,7 +32,9 @@ def not_found(name: str, settings: "Settings") -> Failure:
     )
 
 
-def whole_name(typed: str, settings: "Settings", archive: DirectoryArchive) -> str:
+def whole_name(
+    typed: str, settings: "Settings", archive: DirectoryArchive, log: "ReaderLog | None"
+) -> str:
     """The bare name. Raises `Failure` where it is the beginning of none, or of several."""
     name = bare(typed)
     if is_whole(name):
@@ -39,8 +42,9 @@ def whole_name(typed: str, settings: "Settings", archive: DirectoryArchive) -> s
     if not is_beginning(name):
         raise not_found(typed, settings)
     shard = int(name[:2])
-    known = {line.table for line in lobby(settings.redis_url)}
-    found = begun_by(typed, {*archive.games(shard), *known})
+    entries = live_entries(log, shard) if log is not None else ()
+    live = {chunk.table for entry in entries for chunk in entry.chunks}
+    found = begun_by(typed, {*archive.games(shard), *live})
     if found is None:
         raise not_found(typed, settings)
     return found
@@ -51,7 +55,7 @@ def load_game(typed: str, settings: "Settings", key_path: Path | None = None) ->
     key = public_key(settings, key_path)
     with opened_log(settings.redis_url) as log:
         archive = opened_archive(settings)
-        game = find(whole_name(typed, settings, archive), archive, key, log)
+        game = find(whole_name(typed, settings, archive, log), archive, key, log)
     if not game.records and not game.findings:
         raise not_found(typed, settings)
     return game

@@ -68,7 +68,8 @@ def show_results(wish: Wish, form: Form) -> int:
         key = public_key(settings, None)
         if wish.games:
             games: Iterable[Game] = (
-                find(whole_name(name, settings, archive), archive, key, log) for name in wish.games
+                find(whole_name(name, settings, archive, log), archive, key, log)
+                for name in wish.games
             )
         else:
             games = find_all(_Since(archive, wish.since), key, log)

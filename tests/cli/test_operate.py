@@ -162,7 +162,7 @@ def tables(pit, refused, table: str, why: tuple[str, str]) -> None:  # type: ign
     said = "the game has not started"
     refused("operate", "void-round", table, "1", *why, code=Exit.REFUSED, said=said)
     assert "-20" in pit("operate", "adjust-score", table, "0", "-20", *why).out
-    refused("operate", "adjust-score", table, "0", "0", *why, code=Exit.USAGE, said="delta")
+    refused("operate", "adjust-score", table, "0", "0", *why, code=Exit.USAGE, said="points")
     nowhere = "00" + "a" * 20
     refused("operate", "freeze", nowhere, *why, code=Exit.NOT_FOUND, said="table not found")
     assert "1 table" in pit("operate", "announce", "Lunch", "--table", table).out

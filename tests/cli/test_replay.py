@@ -130,7 +130,7 @@ def test_json_tells_cards_by_name(here: Here, root: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        ((GAME, "--seat", "9"), Exit.USAGE, "its seats are 0 to 3"),
+        ((GAME, "--seat", "7"), Exit.USAGE, "its seats are 0 to 3"),
         ((GAME, "--seat", "1", "--all-hands"), Exit.USAGE, "give one of them"),
         ((GAME, "--facts", "--seat", "1"), Exit.USAGE, "give --facts alone"),
         (("00" + "z" * 20,), Exit.NOT_FOUND, "pit table list --all"),

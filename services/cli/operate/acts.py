@@ -26,6 +26,8 @@ class Act:
 
         self.target = target
         self.request_id = request_id or new_id()
+        self._whole: dict[str, str] = {}
+        """Names in full, by what was typed: a table that has closed is not looked up any more."""
 
     def do(self, work: "Callable[[Operator, bytes], Awaitable[Answer]]", table: str = "") -> Answer:
         """Do it. Raises `Failure`, for an outcome that is unknown with the words that lead to
@@ -43,18 +45,21 @@ class Act:
         """Do it at a table, named as a person may name it."""
 
         async def there(operator: "Operator", request_id: bytes) -> Answer:
-            return await work(operator, await whole_name(operator, table), request_id)
+            name = await whole_name(operator, table)
+            self._whole[table] = bare(name)
+            return await work(operator, name, request_id)
 
         return self.do(there, table)
 
     def _unknown(self, code: Exit, why: str, table: str) -> Failure:
-        game = f" and `pit table replay {bare(table)}`" if table else ""
+        game = f" and `pit table replay {self._whole.get(table, table)}`" if table else ""
+        typed = [self._whole.get(word, word) for word in sys.argv[1:]]
         return Failure(
             code,
             "outcome unknown: it may have been done, or may still be done",
             why,
             "give it again under the same request id, then it is done once:\n"
-            f"          {repeated(sys.argv[1:], self.request_id)}\n"
+            f"          {repeated(typed, self.request_id)}\n"
             f"          or look: `pit audit --since 1h`{game} show what was done",
         )
 

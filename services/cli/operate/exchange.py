@@ -99,7 +99,13 @@ def folded(
     last: dict[tuple[object, ...], operate_pb2.AuditEntry] = {}
     for entry in entries:
         parameters = sorted(entry.parameters.items())
-        key = (entry.operator, entry.act, entry.target, entry.request_id, *parameters)
+        key: tuple[object, ...] = (
+            entry.operator,
+            entry.act,
+            entry.target,
+            entry.request_id,
+            *parameters,
+        )
         begun.setdefault(key, entry)
         last[key] = entry
     for key, entry in begun.items():

@@ -92,7 +92,7 @@ class Desk:
             yield request_id(caller, given, needed=True)
             ended = replace(act, outcome=Outcome.DONE)
         except Refused as refused:
-            if not _unclear(refused):
+            if not unclear(refused):
                 ended = replace(act, outcome=Outcome.REFUSED, refused=refused.why.name)
             raise
         finally:
@@ -131,7 +131,7 @@ def _says(act: Act) -> tuple[Outcome, str]:
     return (Outcome.DONE if act.outcome is Outcome.BEGUN else act.outcome), act.refused
 
 
-def _unclear(refused: Refused) -> bool:
+def unclear(refused: Refused) -> bool:
     """Whether the act may have taken effect all the same. A table's own refusal is its answer."""
     return isinstance(refused.why, Refusal) and refused.code in _UNCLEAR
 

@@ -9,6 +9,7 @@ from pit.v1 import operate_pb2
 from services.gateway.gateway import Gateway
 from services.gateway.lobby.checks import given_id
 from services.gateway.methods import Method, Stream, Unary, complete
+from services.gateway.operate.answers import Answers
 from services.gateway.operate.desk import Desk, check_operator
 from services.gateway.operate.event_tables import EventTables
 from services.gateway.operate.exchange import ExchangeActs
@@ -24,7 +25,13 @@ FILES: Final = (operate_pb2.DESCRIPTOR,)
 def operate_methods(gateway: Gateway, store: RedisOperateStore, store_id: str) -> dict[str, Method]:
     """All methods of the internal port by path, each for operators alone."""
     desk = Desk(store, gateway.name_book)
-    tables = TableActs(gateway.hub, gateway.directory, gateway.name_book, desk)
+    tables = TableActs(
+        gateway.hub,
+        gateway.directory,
+        gateway.name_book,
+        desk,
+        Answers(gateway.hub, gateway.games),
+    )
     events = EventTables(gateway.hub, desk, gateway.wall_s)
     people = PeopleActs(store, desk, tables, gateway.wall_s)
     exchange = ExchangeActs(store, desk, gateway.directory, gateway.shards)

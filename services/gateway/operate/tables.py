@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from typing import Final
 
 from google.protobuf.message import Message
@@ -25,16 +24,19 @@ from services.gateway.errors import Code, Refusal, Refused
 from services.gateway.hub import Hub
 from services.gateway.lobby.checks import page_size, page_start, page_token, request_id
 from services.gateway.names import NameBook, hidden
-from services.gateway.operate.desk import CHUNK, Desk, needed_reason, optional_reason
+from services.gateway.operate.answers import Answers
+from services.gateway.operate.desk import CHUNK, Desk, needed_reason, optional_reason, unclear
 from services.gateway.resource_names import parse_person, parse_table, table_name
 from services.gateway.session.limits import Rank
 from services.gateway.session.roles import Caller
-from services.log.codec import LobbyLine
 
 
 class TableActs:
-    def __init__(self, hub: Hub, directory: Directory, names: NameBook, desk: Desk) -> None:
+    def __init__(
+        self, hub: Hub, directory: Directory, names: NameBook, desk: Desk, answers: Answers
+    ) -> None:
         self._hub = hub
+        self._answers = answers
         self._directory = directory
         self._names = names
         self._desk = desk
@@ -45,22 +47,22 @@ class TableActs:
         self, caller: Caller, request: operate_pb2.FreezeTableRequest
     ) -> operate_pb2.FreezeTableResponse:
         reason = needed_reason(request.reason)
-        table = await self._known(request.table)
+        table = await self._known(caller, request.table, request.request_id)
         act = self._desk.act(caller, "freeze", request.table, reason, request.request_id)
         async with act as own_id:
             command = commands.Freeze(own_id, _content(request), "", reason, caller.person)
-            answer = await self._hub.ask(table, command, Rank.FIRST)
+            answer = await self._answers.ask(table, command)
         return operate_pb2.FreezeTableResponse(seq=answer.seq)
 
     async def resume(
         self, caller: Caller, request: operate_pb2.ResumeTableRequest
     ) -> operate_pb2.ResumeTableResponse:
         reason = optional_reason(request.reason)
-        table = await self._known(request.table)
+        table = await self._known(caller, request.table, request.request_id)
         act = self._desk.act(caller, "resume", request.table, reason, request.request_id)
         async with act as own_id:
             command = commands.Unfreeze(own_id, _content(request), "", caller.person)
-            answer = await self._hub.ask(table, command, Rank.FIRST)
+            answer = await self._answers.ask(table, command)
         return operate_pb2.ResumeTableResponse(seq=answer.seq)
 
     async def void_round(
@@ -69,7 +71,7 @@ class TableActs:
         reason = needed_reason(request.reason)
         if request.round < 1:
             raise Refused.field("round", "the round being played, from 1 on")
-        table = await self._known(request.table)
+        table = await self._known(caller, request.table, request.request_id)
         act = self._desk.act(
             caller, "void-round", request.table, reason, request.request_id, round=request.round
         )
@@ -77,7 +79,7 @@ class TableActs:
             command = commands.VoidRound(
                 own_id, _content(request), "", request.round, reason, caller.person
             )
-            answer = await self._hub.ask(table, command, Rank.FIRST)
+            answer = await self._answers.ask(table, command)
         return operate_pb2.VoidRoundResponse(seq=answer.seq)
 
     async def adjust_score(
@@ -88,7 +90,7 @@ class TableActs:
             raise Refused.field("seat", f"0 to {SEATS_MAX - 1}")
         if not 0 < abs(request.delta) <= ADJUSTMENT_MAX:
             raise Refused.field("delta", f"1 to {ADJUSTMENT_MAX} points, up or down")
-        table = await self._known(request.table)
+        table = await self._known(caller, request.table, request.request_id)
         act = self._desk.act(
             caller, "adjust-score", request.table, reason, request.request_id,
             seat=request.seat, delta=request.delta,
@@ -98,18 +100,18 @@ class TableActs:
                 own_id, _content(request), "",
                 request.seat, request.delta, reason, caller.person,
             )  # fmt: skip
-            answer = await self._hub.ask(table, command, Rank.FIRST)
+            answer = await self._answers.ask(table, command)
         return operate_pb2.AdjustScoreResponse(seq=answer.seq)
 
     async def close(
         self, caller: Caller, request: operate_pb2.CloseTableRequest
     ) -> operate_pb2.CloseTableResponse:
         reason = needed_reason(request.reason)
-        table = await self._known(request.table)
+        table = await self._known(caller, request.table, request.request_id)
         act = self._desk.act(caller, "close", request.table, reason, request.request_id)
         async with act as own_id:
             command = commands.CloseTable(own_id, _content(request), "", reason, caller.person)
-            answer = await self._hub.ask(table, command, Rank.FIRST)
+            answer = await self._answers.ask(table, command)
         return operate_pb2.CloseTableResponse(seq=answer.seq)
 
     async def remove_person(
@@ -117,9 +119,9 @@ class TableActs:
     ) -> operate_pb2.RemovePersonResponse:
         reason = needed_reason(request.reason)
         person = parse_person(request.person)
-        table = await self._known(request.table)
-        line = await self._line(table)
-        if person not in line.persons:
+        table = await self._known(caller, request.table, request.request_id)
+        line = await self._directory.line(table)
+        if line is None or person not in line.persons:
             return await self._removed_before(caller, table, request)
         seat = line.persons.index(person)
         act = self._desk.act(
@@ -130,22 +132,31 @@ class TableActs:
             command = commands.RemoveSeat(
                 own_id, _content(request), "", seat, reason, caller.person, person
             )
-            answer = await self._hub.ask(table, command, Rank.FIRST)
+            answer = await self._answers.ask(table, command)
         return operate_pb2.RemovePersonResponse(seat=answer.seat, seq=answer.seq)
 
     async def _removed_before(
         self, caller: Caller, table: str, request: operate_pb2.RemovePersonRequest
     ) -> operate_pb2.RemovePersonResponse:
         """What a repeat is answered; nobody is removed. Raises `Refused`."""
-        if request.request_id:
-            asked = request_id(caller, request.request_id, needed=True)
-            command = commands.RemoveSeat(
-                asked, _content(request), "", SEATS_MAX, request.reason, caller.person
-            )
-            with suppress(Refused):
-                answer = await self._hub.ask(table, command, Rank.FIRST)
-                return operate_pb2.RemovePersonResponse(seat=answer.seat, seq=answer.seq)
-        raise Refused(Refusal.PERSON_NOT_FOUND)
+        if not request.request_id:
+            raise Refused(Refusal.PERSON_NOT_FOUND)
+        command = commands.RemoveSeat(
+            request_id(caller, request.request_id, needed=True),
+            _content(request), "", SEATS_MAX, request.reason, caller.person,
+        )  # fmt: skip
+        try:
+            answer = await self._answers.ask(table, command)
+        except Refused as refused:
+            if unclear(refused):
+                raise
+            raise Refused(Refusal.PERSON_NOT_FOUND) from None
+        act = self._desk.act(
+            caller, "remove", request.person, request.reason, request.request_id,
+            table=request.table, seat=answer.seat,
+        )  # fmt: skip
+        async with act:  # it is done already: what was said of its outcome is put right
+            return operate_pb2.RemovePersonResponse(seat=answer.seat, seq=answer.seq)
 
     # -------------------------------------------------------------- many tables
 
@@ -155,7 +166,9 @@ class TableActs:
         said = _checked_announcement(request.announcement)
         if len(request.tables) > CHUNK:
             raise Refused.field("tables", f"at most {CHUNK}, or none for all")
-        named = [await self._known(name, "tables") for name in request.tables]
+        named = [
+            await self._known(caller, name, request.request_id, "tables") for name in request.tables
+        ]
         act = self._desk.act(
             caller, "announce", ", ".join(request.tables), said.text, request.request_id,
             key=said.key,
@@ -203,17 +216,15 @@ class TableActs:
 
     # -------------------------------------------------------------- helpers
 
-    async def _known(self, name: str, field: str = "table") -> str:
-        """The id of a table there is. Raises `Refused`."""
+    async def _known(self, caller: Caller, name: str, given: bytes, field: str = "table") -> str:
+        """The id of a table in play, or of one that has closed and knows this request. Raises
+        `Refused`."""
         table = parse_table(name, self._hub.shards, field)
-        await self._line(table)
+        if await self._directory.line(table) is None:
+            asked = request_id(caller, given, needed=True) if given else b""
+            if not asked or await self._answers.recorded(table, asked) is None:
+                raise Refused(Rejection.TABLE_NOT_FOUND)
         return table
-
-    async def _line(self, table: str) -> LobbyLine:
-        line = await self._directory.line(table)
-        if line is None:
-            raise Refused(Rejection.TABLE_NOT_FOUND)
-        return line
 
     async def _ask_all(self, asked: Iterable[tuple[str, commands.RequestCommand]]) -> int:
         """How many tables did it; those that are closed by now do not count.
