@@ -8,6 +8,7 @@ from rich.text import Text
 from engine.cards import BEAR, BULL, count
 from services.client.view import NOBODY, SeatView, TableView
 from services.play import story, words
+from services.play.cells import sized
 from services.play.guidance import Now
 from services.play.model import Model
 
@@ -119,7 +120,7 @@ def _seats(model: Model, view: TableView, now: Now, width: int) -> list[Text]:
 def _seat(model: Model, view: TableView, now: Now, index: int, seat: SeatView, aimed: bool) -> Text:
     own = index == view.seat
     name = f"{story.player(view, index)} (you)" if own else _seat_name(view, index, seat)
-    line = Text(f"{'▶' if aimed else ' '}{name[:15]:<16}{seat.score:>5} {seat.cards:>4}  ")
+    line = Text(f"{'▶' if aimed else ' '}{sized(name, 15)} {seat.score:>5} {seat.cards:>4}  ")
     state = _seat_state(view, now, index, seat)
     if model.muted.has(view, index):
         state = f"{state} (muted)".strip()
@@ -177,7 +178,7 @@ def _scored(model: Model, view: TableView, index: int) -> Text:
     place = shown.places[index] if index < len(shown.places) else 0
     corrected = shown.corrected[index] if index < len(shown.corrected) else 0
     name = f"{story.player(view, index)} (you)" if own else story.player(view, index)
-    line = f"  {name[:19]:<20}{f'{delta:+d}' if delta else '0':>5}  = {seat.score:>4}"
+    line = f"  {sized(name, 19)} {f'{delta:+d}' if delta else '0':>5}  = {seat.score:>4}"
     line += f"   place {place}" if place else "          "
     notes = [
         text

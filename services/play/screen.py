@@ -8,14 +8,15 @@ the answer to the last key
 keys
 """
 
-from textwrap import wrap
 from typing import Final
 
 from pit.v1 import table_pb2
+from rich.cells import cell_len
 from rich.text import Text
 
 from services.client.view import NOBODY, TableView
 from services.play import words
+from services.play.cells import sized, wrapped
 from services.play.guidance import Now, idle_warning, what_now
 from services.play.model import Model, Weight
 from services.play.panels import LOUD, QUIET, WARNING, board, fit, result
@@ -23,23 +24,34 @@ from services.play.panels import LOUD, QUIET, WARNING, board, fit, result
 WIDTH, HEIGHT = 80, 24
 """What it is made for."""
 WIDTH_MIN, HEIGHT_MIN = 60, 18
-"""Below this, parts of it are cut off."""
+"""Below this it cannot be shown; one is told so instead."""
 KEYS: Final = "1-4 call  ENTER answer  TAB next w retract  SPACE bell  r ready  ? help  q leave"
 KEYS_WATCHING: Final = "? help  q stop watching"
 
 
 def draw(model: Model, view: TableView, now: Now, width: int = 80, height: int = 24) -> Text:
     """The whole screen."""
+    if width < WIDTH_MIN or height < HEIGHT_MIN:
+        return _too_small(width, height)
     keys = KEYS if view.seat != NOBODY else KEYS_WATCHING
     if width < WIDTH or height < HEIGHT:
         keys = f"Only {width}x{height} here; {WIDTH}x{HEIGHT} shows all. ? help  q leave"
-    width, height = max(width, WIDTH_MIN), max(height, HEIGHT_MIN)
     rows = [_table_line(view, now, width), _rule(width)]
     rows += result(model, view, width) if model.result.title else board(model, view, now, width)
     rows.append(_rule(width))
     below = [_rule(width), *_doing(model, view, now, width), fit(Text(keys, QUIET), width)]
     room = height - len(rows) - len(below)
     return Text("\n").join([*rows, *_log(model, now, room, width), *below])
+
+
+def _too_small(width: int, height: int) -> Text:
+    why = (
+        f"Too small: {width}x{height} here, {WIDTH_MIN}x{HEIGHT_MIN} is the least and "
+        f"{WIDTH}x{HEIGHT} shows all. The game goes on; enlarge the terminal. q leaves."
+    )
+    rows = [fit(Text(line, WARNING), width) for line in wrapped(why, max(width, 2))]
+    rows += [fit(Text(), width) for _ in range(height - len(rows))]
+    return Text("\n").join(rows[: max(height, 1)])
 
 
 def _rule(width: int) -> Text:
@@ -55,8 +67,7 @@ def _table_line(view: TableView, now: Now, width: int) -> Text:
     if view.frozen_at_us:
         phase = "FROZEN"
     right = f"{phase}  {countdown}" if countdown else phase
-    room = width - len(right) - 1
-    line = Text(left[:room].ljust(room + 1), LOUD)
+    line = Text(sized(left, width - cell_len(right) - 1) + " ", LOUD)
     loud = view.phase == table_pb2.PHASE_OPEN or view.frozen_at_us
     return line.append(right, WARNING if loud else LOUD)
 
@@ -85,8 +96,8 @@ def _log(model: Model, now: Now, room: int, width: int) -> list[Text]:
         style = _STYLES.get(line.weight, QUIET)
         if line.weight > Weight.OTHERS and now.log_us - line.at_us < FRESH_US:
             style = f"bold {style}"
-        wrapped = wrap(line.text, width, subsequent_indent="    ")
-        rows += [fit(Text(text, style), width) for text in reversed(wrapped)]
+        lines = wrapped(line.text, width, indent="    ")
+        rows += [fit(Text(text, style), width) for text in reversed(lines)]
         if len(rows) >= room:
             break
     rows = rows[:room][::-1]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from services.client.view import TableView
 from services.play import story
+from services.play.cells import filled
 from services.play.model import Model
 
 
@@ -38,10 +39,13 @@ def ending(model: Model, view: TableView) -> str:
     """The final scores, first place first."""
     ranked = sorted((place, index) for index, place in enumerate(model.result.places) if place)
     return "\n".join(
-        f"{place}. {story.player(view, index) + (' (you)' if index == view.seat else ''):<24}"
-        f"{view.seats[index].score:>5}"
+        f"{place}. {filled(_name(view, index), 24)}{view.seats[index].score:>5}"
         for place, index in ranked
     )
+
+
+def _name(view: TableView, index: int) -> str:
+    return story.player(view, index) + (" (you)" if index == view.seat else "")
 
 
 def _since(elapsed_us: int) -> str:

@@ -47,6 +47,20 @@ def test_other_terminals_show_what_one_can_do(width: int, height: int) -> None:
     assert lines[-1].startswith("Only ") == (width < 80 or height < 24)
 
 
+@pytest.mark.parametrize(("width", "height"), [(60, 14), (30, 8), (59, 40), (200, 17), (9, 2)])
+def test_where_there_is_no_room_that_alone_is_said_on_top(width: int, height: int) -> None:
+    model, view = trading()
+    lines = draw(model, view, NOW, width, height).plain.split("\n")
+    assert [len(line) for line in lines] == [width] * height
+    assert lines[0].startswith("Too")
+    if width * height > 100:
+        said = " ".join(" ".join(lines).split())
+        assert said == (
+            f"Too small: {width}x{height} here, 60x18 is the least and 80x24 shows all. "
+            "The game goes on; enlarge the terminal. q leaves."
+        )
+
+
 # ---------------------------------------------------------------------- what one can do
 
 
