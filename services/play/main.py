@@ -1,7 +1,6 @@
 """`pit play`: sign in, find or open a table, sit down, play in the terminal."""
 
 import asyncio
-from pathlib import Path
 from typing import Final
 
 from services.client.errors import ClientError, Refused, SignedOut
@@ -14,6 +13,7 @@ from services.play.kept import Keeper, keeper
 from services.play.model import Model
 from services.play.player import Player
 from services.play.sitting import OVER, Sitting, sit_down
+from services.play.transcript import Transcript, Unwritten
 from services.play.watching import Spectator, WatchedTable
 from services.play.wish import Impossible, Wish, impossible, switched, table_name
 
@@ -23,7 +23,7 @@ where another is at hand."""
 
 
 def play(wish: Wish) -> None:
-    """Play until the person leaves. Raises `Impossible`, and `transcript.Unwritten` at the end."""
+    """Play until the person leaves. Raises `Impossible`, and `Unwritten` before or after a game."""
     wish.check()
     switched(wish.switches)  # what is wrong there is told before anything else
     asyncio.run(_play(wish))
@@ -42,7 +42,7 @@ async def _play(wish: Wish) -> None:
                 if not wish.transfer:  # which is a sign-in itself
                     await _sign_in(exchange, kept, wish.name)
                 if wish.watch:
-                    await _watch(exchange, table_name(wish.watch))
+                    await _watch(exchange, table_name(wish.watch), wish)
                     return
                 sitting, seat = await sit_down(exchange, wish)
                 async with sitting:
@@ -66,18 +66,21 @@ async def _sign_in(exchange: Exchange, kept: Keeper, name: str) -> None:
     await exchange.sign_in_guest(name)
 
 
-async def _watch(exchange: Exchange, table: str) -> None:
+async def _watch(exchange: Exchange, table: str, wish: Wish) -> None:
     async with exchange.watch(table) as watching:
         seat = WatchedTable(watching, table)
         model = Model(seat.view)
+        written = _written(wish, model, seat.log_us, more=False)
         model.say(f"You watch {table}", seat.log_us)
         await PlayApp(lambda app: Spectator(watching, seat, app, model)).run_async(mouse=False)
     if model.result.places:
         print(transcript.ending(model, seat.view))
+    _keep(written, model)
 
 
 async def _at_the_table(sitting: Sitting, seat: SeatSession, wish: Wish, why_not_kept: str) -> None:
     model, place = Model(seat.view), sitting.place
+    written = _written(wish, model, seat.log_us, more=sitting.back)
     if sitting.back:
         model.say(f"Back at your seat {place.seat} of {place.table}", seat.log_us)
         model.say("For a new game instead: q, then pit play --new", seat.log_us)
@@ -90,10 +93,11 @@ async def _at_the_table(sitting: Sitting, seat: SeatSession, wish: Wish, why_not
         model.say(f"Others join by: pit play {how}", seat.log_us)
     app = PlayApp(lambda app: Player(seat, sitting, app, model))
     await app.run_async(mouse=False)
-    _say_goodbye(wish, sitting, model, app.person.seat.view)
+    _say_goodbye(sitting, model, app.person.seat.view)
+    _keep(written, model)
 
 
-def _say_goodbye(wish: Wish, sitting: Sitting, model: Model, view: TableView) -> None:
+def _say_goodbye(sitting: Sitting, model: Model, view: TableView) -> None:
     """What stays on the terminal when the screen is gone."""
     game = sitting.place.table.split("/")[1]
     if model.end:
@@ -104,14 +108,27 @@ def _say_goodbye(wish: Wish, sitting: Sitting, model: Model, view: TableView) ->
         print("Your seat is kept, and a stand-in plays for you: `pit play` brings you back.")
         print(f"(A game without any person ends after {words.span(texts.ALONE_S)}.)")
     print(f"To prove the game when it is over: pit verify {game}")
-    if wish.transcript is not None:
-        _keep_transcript(wish.transcript, model, more=sitting.back)
 
 
-def _keep_transcript(path: Path, model: Model, *, more: bool) -> None:
+def _written(wish: Wish, model: Model, log_us: int, *, more: bool) -> Transcript | None:
+    """The file that has what is told from now on; opened before anything is played."""
+    if wish.transcript is None:
+        return None
+    written = Transcript(wish.transcript, more=more)
+    model.listener = written.tell
+    if written.path != wish.transcript:
+        how = "goes on" if more else "is written"
+        told = f"{wish.transcript.name} has an older game: this one {how} in {written.path.name}"
+        model.say(told, log_us)
+    return written
+
+
+def _keep(written: Transcript | None, model: Model) -> None:
+    if written is None:
+        return
     try:
-        transcript.write(path, model, more=more)
-    except transcript.Unwritten:
+        written.close()
+    except Unwritten:
         print(transcript.whole(model), end="")  # a game is played once
         raise
-    print(f"The transcript is in {path}.")
+    print(f"The transcript is in {written.path}.")

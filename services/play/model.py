@@ -3,7 +3,7 @@
 No terminal and no network here: happenings and keys come in, the screen is drawn from it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import Final
 
@@ -78,6 +78,8 @@ class Model:
     def __init__(self, view: TableView) -> None:
         self.told: list[Line] = []
         """Everything that was told, oldest first."""
+        self.listener: Callable[[Line], None] | None = None
+        """Who is given each line as it is told."""
         self._notice = ""
         self._noticed_at_us = 0
         self.choice: Choice = first_choice(view)
@@ -184,8 +186,11 @@ class Model:
         self.retakable = True
 
     def say(self, text: str, log_us: int, weight: Weight = Weight.OWN) -> None:
-        self.told.append(Line(log_us, text, weight))
+        line = Line(log_us, text, weight)
+        self.told.append(line)
         del self.told[:-LINES_KEPT]
+        if self.listener is not None:
+            self.listener(line)
 
     def mute(self, key: str | None, view: TableView) -> None:
         """Hear no more of the seat that the key names, or hear it again."""

@@ -1,11 +1,13 @@
 """A game as the person saw it, as text: for keeping, and for the README."""
 
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 from services.client.view import TableView
 from services.play import story
 from services.play.cells import filled
-from services.play.model import Model
+from services.play.model import Line, Model
 
 
 class Unwritten(Exception):
@@ -17,22 +19,61 @@ class Unwritten(Exception):
         self.error = error
 
 
-def write(path: Path, model: Model, *, more: bool) -> None:
-    """Write it, behind what is there where there is `more` of one game. Raises `Unwritten`."""
-    try:
-        with path.open("a" if more else "w") as file:
-            file.write(whole(model))
-    except OSError as error:
-        raise Unwritten(path, error) from None
+class Transcript:
+    """A file that has each line as soon as it is told, behind what is there already."""
+
+    def __init__(self, path: Path, *, more: bool) -> None:
+        """`more`: of the game that was written last. Any other one gets a file of its own beside
+        it, `game-2.txt` beside `game.txt`: `path` says which. Raises `Unwritten`."""
+        self.path = _place(path, more=more)
+        self._begin_us: int | None = None
+        self._error: OSError | None = None
+        try:
+            self._file = self.path.open("a", buffering=1)
+        except OSError as error:
+            raise Unwritten(self.path, error) from None
+
+    def tell(self, line: Line) -> None:
+        """One line more. A file that takes no more does not end a game; `close` says so."""
+        if self._begin_us is None:
+            self._begin_us = line.at_us
+        if self._error is not None:
+            return
+        try:
+            self._file.write(_timed(line, self._begin_us))
+        except OSError as error:
+            self._error = error
+
+    def close(self) -> None:
+        """Raises `Unwritten` where it is not whole."""
+        try:
+            self._file.close()
+        except OSError as error:
+            self._error = self._error or error
+        if self._error is not None:
+            raise Unwritten(self.path, self._error)
+
+
+def _place(path: Path, *, more: bool) -> Path:
+    """The first file of this name that has nothing in it yet, or the last that has."""
+    last = path
+    for each in _places(path):
+        if not (each.is_file() and each.stat().st_size):
+            return last if more else each
+        last = each
+    raise AssertionError("places have no end")
+
+
+def _places(path: Path) -> Iterator[Path]:
+    yield path
+    yield from (path.with_stem(f"{path.stem}-{number}") for number in count(2))
 
 
 def whole(model: Model) -> str:
     """Every line that was told, with minutes and seconds since the first."""
     if not model.told:
         return ""
-    begin_us = model.told[0].at_us
-    lines = [f"{_since(line.at_us - begin_us)}  {line.text}" for line in model.told]
-    return "\n".join([*lines, ""])
+    return "".join(_timed(line, model.told[0].at_us) for line in model.told)
 
 
 def ending(model: Model, view: TableView) -> str:
@@ -48,6 +89,6 @@ def _name(view: TableView, index: int) -> str:
     return story.player(view, index) + (" (you)" if index == view.seat else "")
 
 
-def _since(elapsed_us: int) -> str:
-    seconds = max(0, elapsed_us) / 1_000_000
-    return f"{int(seconds) // 60}:{seconds % 60:04.1f}"
+def _timed(line: Line, begin_us: int) -> str:
+    seconds = max(0, line.at_us - begin_us) / 1_000_000
+    return f"{int(seconds) // 60}:{seconds % 60:04.1f}  {line.text}\n"
