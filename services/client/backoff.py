@@ -3,13 +3,14 @@
 import random
 from typing import Final
 
-FIRST_S: Final = 0.2
+FIRST_S: Final = 0.4
 """Upper bound of the first delay; a takeover of a shard or gateway usually takes longer."""
 LONGEST_S: Final = 5.0
 """Upper bound of every delay: 10,000 clients that come back within it are 2,000 a second."""
 GROWTH: Final = 1.5
-"""Of the bound, from each delay to the next: it is the longest after eight. Who has lost a gateway
-has tried four or five times in the first second, and is soon back if it was gone no longer."""
+"""Of the bound, from each delay to the next: it is the longest after seven. Who has lost a gateway
+has tried three or four times in the first second, and is soon back if it was gone no longer; while
+all wait for one that is gone for longer, each tries seven times in five seconds."""
 
 
 _CHANCE: Final = random.Random()
