@@ -367,7 +367,7 @@ def test_kills_under_play(tmp_path: Path, kills: int) -> None:
     assert figures["takeovers"] >= kills
     assert figures["invariant_breaks"] == figures["errors"] == 0
     assert figures["unavailable_ms"]["p50"] <= UNAVAILABLE_MS_MAX
-    assert figures["unavailable_ms"]["max"] <= 2 * UNAVAILABLE_MS_MAX
+    assert figures["unavailable_ms"]["max"] <= 3 * UNAVAILABLE_MS_MAX
     assert figures["games_finished"] >= kills / 2
 
 
