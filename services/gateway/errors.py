@@ -305,11 +305,35 @@ def unexpected(error: Exception) -> Refused:
     return Refused(Refusal.INTERNAL, ref=reference)
 
 
+REFUSED_EARLY: Final = frozenset(
+    (
+        Rejection.WRONG_PURPOSE,
+        Rejection.NONCE_LENGTH,
+        Rejection.LOT_SIZE,
+        Rejection.DIRECTED_AT_NO_SEAT,
+        Rejection.LIMIT_RANGE,
+        Rejection.NO_SUCH_PHRASE,
+    )
+)
+"""What the table refuses is remembered, and its number used up. Of these the gateway refuses what
+no entry of the log can hold, with the same words; the table never hears of that."""
+NEVER_TOLD: Final = frozenset((Rejection.NO_SUCH_COMMODITY,))
+"""All of these the gateway refuses itself: a deck's commodities are named to the table by number."""
+EITHER_WAY: Final = "see `consumed`"
+
+
+def consumes(why: Rejection | Refusal) -> str:
+    """Whether a command's number is used up by this refusal: `yes`, `no` or `EITHER_WAY`."""
+    if not isinstance(why, Rejection) or why < CONSUMES_FROM or why in NEVER_TOLD:
+        return "no"
+    return EITHER_WAY if why in REFUSED_EARLY else "yes"
+
+
 def markdown_table() -> str:
     """The table as `proto/README.md` shows it."""
     lines = ["| reason | code | message | consumes the number |", "|---|---|---|---|"]
     for why, meaning in MEANINGS.items():
-        consumes = isinstance(why, Rejection) and why >= CONSUMES_FROM
-        used_up = "yes" if consumes else "no"
-        lines.append(f"| `{why.name}` | {meaning.code.name} | {meaning.message} | {used_up} |")
+        lines.append(
+            f"| `{why.name}` | {meaning.code.name} | {meaning.message} | {consumes(why)} |"
+        )
     return "\n".join(lines)

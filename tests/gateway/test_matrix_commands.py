@@ -5,6 +5,7 @@ the test's, too; what the table looks like to every one of them is the same afte
 """
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -16,7 +17,7 @@ from engine.state import digest
 from engine.table import Table
 from engine.view import show
 from services.client.happenings import Effective, Rejected
-from services.gateway.errors import Code
+from services.gateway.errors import EITHER_WAY, Code
 from services.log.codec import unpack_record
 from services.log.redis import RedisReaderLog
 from services.log.server import EmbeddedServer
@@ -28,6 +29,7 @@ from support.schema import find_field
 from support.valkey import SHARDS
 
 START, OPEN = table_pb2.READY_FOR_START, table_pb2.READY_FOR_OPEN
+README = Path(__file__).parents[2] / "proto" / "README.md"
 DECK = dict(DECKS["classic7"])
 PATIENT = table_pb2.Rules(idle_s=600, round_cap_s=900, sorting_pause_s=60)
 """Switches under which nothing happens by itself while rows are sent."""
@@ -215,7 +217,7 @@ ROWS = [
     Row("B51", "RingBell.commodity", "open", ring(no_corner), NOW, "NO_CORNER"),
     *(
         Row("B39", "RingBell.commodity", "open", ring(lambda seat, of=of: of), ILL, "NO_SUCH_COMMODITY")  # type: ignore[misc]
-        for of in (0, 99, COFFEE)
+        for of in (0, 99, COFFEE, -1)
     ),
     *(Row("B39", "Call.phrase", "open", call(phrase), ILL, "NO_SUCH_PHRASE") for phrase in (0, 77, -1)),
     *(
@@ -273,6 +275,25 @@ def test_the_same_commands_by_act_end_their_calls(given: Given, name: str) -> No
             seats[0].wait(lambda told=told: len(seats[0].rejections) > told)  # type: ignore[misc]
     assert not wrong
     assert looks(table_now(given.url, seats[0])) == before
+
+
+def test_every_refusal_uses_its_number_up_as_the_document_says(given: Given) -> None:
+    """And where that says "see `consumed`" both happen, or it would say yes or no."""
+    _, _, table = README.read_text().partition("<!-- errors: begin -->")
+    cells = [line.split("|") for line in table.splitlines() if line.startswith("| `")]
+    documented = {line[1].strip(" `"): line[-2].strip() for line in cells}
+    happened: dict[str, set[str]] = {}
+    for row in ROWS:
+        seat = getattr(given, row.table)[0]
+        seat.outcome(seat.submit(row.command(seat)))
+        refused = seat.rejections[-1]
+        assert refused.reason == row.reason
+        happened.setdefault(row.reason, set()).add("yes" if refused.consumed else "no")
+    both = {reason for reason, found in happened.items() if len(found) == 2}
+    assert happened == {
+        reason: {"yes", "no"} if reason in both else {documented[reason]} for reason in happened
+    }
+    assert both == {why for why, said in documented.items() if said == EITHER_WAY}
 
 
 def test_every_row_is_of_a_table_that_is_there() -> None:
