@@ -318,7 +318,7 @@ REFUSED_EARLY: Final = frozenset(
 """What the table refuses is remembered, and its number used up. Of these the gateway refuses what
 no entry of the log can hold, with the same words; the table never hears of that."""
 NEVER_TOLD: Final = frozenset((Rejection.NO_SUCH_COMMODITY,))
-"""All of these the gateway refuses itself: a deck's commodities are named to the table by number."""
+"""All of these the gateway refuses itself: to the table a commodity is its place in the deck."""
 EITHER_WAY: Final = "see `consumed`"
 
 

@@ -28,13 +28,34 @@ _SEEN: Final = frozenset("LNPS")
 
 def checked_name(name: str, field: str) -> str:
     """1 to 64 visible characters, in their composed form. Raises `Refused`."""
-    seen = any(unicodedata.category(character)[0] in _SEEN for character in name)
-    if not seen or len(name) > NAME_CHARACTERS_MAX or name.strip() != name or hidden(name):
-        raise Refused.field(field, f"1 to {NAME_CHARACTERS_MAX} visible characters")
+    wrong = _unfit(name)
+    if wrong is not None:
+        raise Refused.field(field, f"1 to {NAME_CHARACTERS_MAX} visible characters{wrong}")
     name = unicodedata.normalize("NFC", name)  # after the length: what it costs is bounded then
     if _stacks_marks(name):
         raise Refused.field(field, f"at most {MARKS_MAX} accents or other marks on one letter")
     return name
+
+
+def _unfit(name: str) -> str | None:
+    """What is wrong with a name beside that rule, where more can be said; `None`: nothing. The
+    characters that are meant are not seen, so they are named by number."""
+    if len(name) > NAME_CHARACTERS_MAX:
+        return f", not {len(name)}"
+    unseen = next((character for character in name if hidden(character)), None)
+    if unseen is not None:
+        return f"; {_named(unseen)} is not one"
+    for end in (name[:1], name[-1:]):
+        if end.isspace():
+            return f", without {_named(end)} at the beginning or the end"
+    seen = any(unicodedata.category(character)[0] in _SEEN for character in name)
+    return None if seen else ""
+
+
+def _named(character: str) -> str:
+    """`U+200D (zero width joiner)`"""
+    name = unicodedata.name(character, "").lower()
+    return f"U+{ord(character):04X}" + (f" ({name})" if name else "")
 
 
 def _stacks_marks(text: str) -> bool:

@@ -15,6 +15,9 @@ STREAMS_MAX: Final = 2
 """The seat that is shown, and the one before it until the next: closed under the eyes of its
 reader it would look like a lost connection."""
 
+TABLE_NAME_CHARACTERS_MAX: Final = 64
+"""As the exchange takes it (`CreateTableRequest.display_name`)."""
+
 
 class Sitting:
     """A seat of ours, and what is asked of the exchange about it: the `House` of `player`.
@@ -112,9 +115,15 @@ async def _join(exchange: Exchange, wish: Wish) -> Sitting:
     return Sitting(exchange, await exchange.join_table(table, wish.code, wish.seat))
 
 
+def _table_of(name: str) -> str:
+    """`Ada's table`; of a long name as much as a table's name may have."""
+    whose = "'s table"
+    return name[: TABLE_NAME_CHARACTERS_MAX - len(whose)].rstrip() + whose
+
+
 async def _open(exchange: Exchange, wish: Wish) -> Sitting:
     request = lobby_pb2.CreateTableRequest(
-        display_name=f"{wish.name}'s table",
+        display_name=_table_of(wish.name),
         preset=wish.rules or RULES_USUAL,
         switches=switched(wish.all_switches),
         seats=wish.seats or SEATS_USUAL,

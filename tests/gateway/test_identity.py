@@ -169,6 +169,25 @@ def test_marks_stacked_on_a_letter_are_refused_with_the_rule() -> None:
     assert checked_name("Z" + "\u0351" * MARKS_MAX + "algo", "display_name")
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("👨\u200d👩", "; U+200D (zero width joiner) is not one"),
+        ("Ada\u202e", "; U+202E (right-to-left override) is not one"),
+        ("A\x00da", "; U+0000 is not one"),
+        ("Ada ", ", without U+0020 (space) at the beginning or the end"),
+        ("\u3000Ada", ", without U+3000 (ideographic space) at the beginning or the end"),
+        ("x" * 65, ", not 65"),
+        ("", ""),
+        ("\u0301", ""),
+    ],
+)
+def test_a_name_that_cannot_be_is_told_why(name: str, said: str) -> None:
+    with pytest.raises(Refused) as refused:
+        checked_name(name, "display_name")
+    assert refused.value.parameters["rule"] == "1 to 64 visible characters" + said
+
+
 async def test_a_repeated_sign_in_does_not_bring_a_changed_name_back() -> None:
     store = Store()
     names = NameBook(store, NAME_LIFE_S)

@@ -24,7 +24,9 @@ class SignInGuestRequest(_message.Message):
     DISPLAY_NAME_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     display_name: _builtins.str
-    """1 to 64 visible characters; at most three accents or other marks on one letter."""
+    """1 to 64 visible characters, no blank first or last; at most three accents or other marks on one
+    letter. Joined emoji are not taken: what joins them (U+200D) is not seen.
+    """
     request_id: _builtins.bytes
     """16 random bytes that nobody can guess; a repeat with the same id within a minute finds the same
     person. Empty: every call makes a new one.

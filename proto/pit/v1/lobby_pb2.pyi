@@ -157,7 +157,9 @@ class CreateTableRequest(_message.Message):
     request_id: _builtins.bytes
     """16 bytes; a repeat with the same id finds the same table."""
     display_name: _builtins.str
-    """1 to 64 visible characters; at most three accents or other marks on one letter."""
+    """1 to 64 visible characters, no blank first or last; at most three accents or other marks on one
+    letter. Joined emoji are not taken: what joins them (U+200D) is not seen.
+    """
     preset: _builtins.str
     seats: _builtins.int
     visibility: _table_pb2.Visibility.ValueType
