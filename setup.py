@@ -95,10 +95,6 @@ def compiled_modules() -> list:
     if os.environ.get("COMPILE_HOT") != "1":
         return []
     from mypyc.build import mypycify  # noqa: PLC0415 - needed for this alone
-    from mypyc.irbuild import util  # noqa: PLC0415
-
-    # `value` makes a dataclass of its class; mypyc knows such by their decorator's name alone.
-    util.DATACLASS_DECORATORS |= {"engine.value.value"}
 
     paths = sorted({path for pattern in HOT for path in glob(pattern)})
     return mypycify(

@@ -11,12 +11,7 @@ so "holds these cards", "give", "take" and "has nine" are one arithmetic step ea
 lanes at once. Lane 0-7 is the commodity's place in its deck, most valuable first.
 """
 
-from typing import Final, NewType
-
-Hand = NewType("Hand", int)
-"""Cards of one seat, packed."""
-Lot = NewType("Lot", int)
-"""Cards of one offer, packed the same way."""
+from typing import Final
 
 LANE_BITS: Final = 5
 SUITS_MAX: Final = 8

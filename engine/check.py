@@ -18,8 +18,13 @@ def _demand(holds_true: object, invariant: str, words: str) -> None:
 
 def check(table: Table) -> None:
     """Raise `InvariantBroken` unless all is as it must be."""
-    if table.phase in (Phase.SORTING, Phase.OPEN, Phase.BETWEEN) or table.round:
+    begun = table.phase in (Phase.SORTING, Phase.OPEN, Phase.BETWEEN)
+    _demand(table.round or not begun, "phase", "a round is played and was not dealt")
+    if table.round:
         _check_cards(table)
+    trades = table.phase == Phase.OPEN and not table.frozen_at_ms
+    trading_round = table.round if trades else None
+    _demand(table.trading_round == trading_round, "phase", "offers are taken in a wrong round")
     _check_offers(table)
     _check_seats(table)
     _demand(len(table.requests) <= REQUESTS_KEPT, "limits", "too many requests remembered")
@@ -67,12 +72,14 @@ def _check_offers(table: Table) -> None:
 
 
 def _check_seats(table: Table) -> None:
+    over = table.phase == Phase.ENDED
     persons = [seat.person for seat in table.seats if seat.person]
     _demand(len(persons) == len(set(persons)), "seats", "a person sits twice")
     for index, seat in enumerate(table.seats):
         _demand(seat.holder in (0, seat.attach), "seats", f"seat {index} is held by an old stream")
         _demand(not (seat.bot and seat.bot_wanted), "seats", f"seat {index} wants a second bot")
         _demand(seat.person or not seat.absence, "seats", f"nobody is away from empty seat {index}")
+        _demand(not over or seat.dropped == (not seat.place), "seats", f"seat {index} has no place")
         for numbers in seat.numbers:
             begun = numbers.generation or not numbers.last
             _demand(begun, "I8", f"seat {index} has numbers and no generation")

@@ -44,13 +44,17 @@ Act = Callable[[Table, int, Seat, Any, int, Chance], Outcome]
 answered = maker(Answered)
 
 CONSUMES: Final = int(CONSUMES_FROM)
+ALREADY_STARTED: Final = Refusal(int(Rejection.ALREADY_STARTED))
 GENERATION_ENDED: Final = Refusal(int(Rejection.GENERATION_ENDED))
+NOT_NOW: Final = Refusal(int(Rejection.NOT_NOW))
 NOT_SEATED: Final = Refusal(int(Rejection.NOT_SEATED))
+NOT_STARTED: Final = Refusal(int(Rejection.NOT_STARTED))
 NO_SUCH_SEAT: Final = Refusal(int(Rejection.NO_SUCH_SEAT))
 NUMBER_REUSED: Final = Refusal(int(Rejection.NUMBER_REUSED))
 SEAT_FORFEITED: Final = Refusal(int(Rejection.SEAT_FORFEITED))
 TABLE_FROZEN: Final = Refusal(int(Rejection.TABLE_FROZEN))
 SUPERSEDED: Final = Refusal(int(Rejection.SUPERSEDED))
+TABLE_CLOSED: Final = Refusal(int(Rejection.TABLE_CLOSED))
 TABLE_NOT_FOUND: Final = Refusal(int(Rejection.TABLE_NOT_FOUND))
 
 

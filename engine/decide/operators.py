@@ -3,10 +3,9 @@
 from typing import Final
 
 from engine import commands as c
-from engine.decide.gate import TABLE_FROZEN, Chance, Decision, Refusal
+from engine.decide.gate import NOT_STARTED, TABLE_CLOSED, TABLE_FROZEN, Chance, Decision, Refusal
 from engine.decide.requests import (
     SEAT_RANGE,
-    TABLE_CLOSED,
     accepted,
     fits,
     known,
@@ -30,7 +29,6 @@ from engine.table import Table
 ANNOUNCEMENT_INVALID: Final = Refusal(int(Rejection.ANNOUNCEMENT_INVALID))
 DELTA_RANGE: Final = Refusal(int(Rejection.DELTA_RANGE), (ADJUSTMENT_MAX,))
 NOT_FROZEN: Final = Refusal(int(Rejection.NOT_FROZEN))
-NOT_STARTED: Final = Refusal(int(Rejection.NOT_STARTED))
 ROUND_OVER: Final = Refusal(int(Rejection.ROUND_OVER), (0,))
 
 

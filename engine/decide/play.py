@@ -5,7 +5,7 @@ from typing import Final
 from engine import commands as c
 from engine.cards import DECKS, GUARDS, LOT_MAX
 from engine.commands import NOBODY
-from engine.decide.gate import TABLE_FROZEN, Chance, Outcome, Refusal
+from engine.decide.gate import NOT_STARTED, TABLE_CLOSED, TABLE_FROZEN, Chance, Outcome, Refusal
 from engine.events import Called, OfferEnded, OfferOpened, Traded, Why
 from engine.limits import OFFER_LIMIT_MAX_MS, OFFER_LIMIT_MIN_MS, PHRASES
 from engine.lots import fault
@@ -21,11 +21,9 @@ DIRECTED_AT_SELF: Final = Refusal(int(Rejection.DIRECTED_AT_SELF))
 DIRECTED_OFFERS_OFF: Final = Refusal(int(Rejection.DIRECTED_OFFERS_OFF))
 LIMIT_RANGE: Final = Refusal(int(Rejection.LIMIT_RANGE), (OFFER_LIMIT_MIN_MS, OFFER_LIMIT_MAX_MS))
 NOTHING_TO_WITHDRAW: Final = Refusal(int(Rejection.NOTHING_TO_WITHDRAW))
-NOT_STARTED: Final = Refusal(int(Rejection.NOT_STARTED))
 NO_PARTNER: Final = Refusal(int(Rejection.NO_PARTNER))
 NO_SUCH_PHRASE: Final = Refusal(int(Rejection.NO_SUCH_PHRASE))
 OFFER_TRADED: Final = Refusal(int(Rejection.OFFER_TRADED))
-TABLE_CLOSED: Final = Refusal(int(Rejection.TABLE_CLOSED))
 
 offer_opened = maker(OfferOpened)
 traded = maker(Traded)

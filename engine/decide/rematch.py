@@ -2,10 +2,19 @@
 
 from engine import commands as c
 from engine.commands import NOBODY
-from engine.decide.gate import TABLE_FROZEN, Chance, Decision, Refusal
-from engine.decide.requests import NOT_SEATED, TABLE_CLOSED, accepted, hidden, known, refused
-from engine.decide.rounds import NOT_NOW, NOT_STARTED
-from engine.decide.seats import SEAT_FORFEITED, seat_of
+from engine.decide.gate import (
+    NOT_NOW,
+    NOT_SEATED,
+    NOT_STARTED,
+    SEAT_FORFEITED,
+    TABLE_CLOSED,
+    TABLE_FROZEN,
+    Chance,
+    Decision,
+    Refusal,
+)
+from engine.decide.requests import accepted, hidden, known, refused
+from engine.decide.seats import seat_of
 from engine.events import Event, RematchAgreed, RematchFailed, RematchVoted
 from engine.limits import REMATCH_MS
 from engine.shown import Phase

@@ -12,10 +12,8 @@ from engine.shown import Phase
 from engine.table import Table
 
 NOT_OWNER: Final = Refusal(int(Rejection.NOT_OWNER))
-NOT_SEATED: Final = Refusal(int(Rejection.NOT_SEATED))
 REQUEST_REUSED: Final = Refusal(int(Rejection.REQUEST_REUSED))
 SEAT_RANGE: Final = Refusal(int(Rejection.SEAT_RANGE))
-TABLE_CLOSED: Final = Refusal(int(Rejection.TABLE_CLOSED))
 
 
 def accepted(
@@ -56,8 +54,12 @@ def hidden(table: Table, command: c.RequestCommand) -> Decision | None:
     """A private table does not exist for a person who neither sits there nor owns it."""
     if table.visibility != Visibility.PRIVATE or not command.person:
         return None
-    at_home = {table.owner, *(seat.person for seat in table.seats)}
-    return None if command.person in at_home else refused(table, command, TABLE_NOT_FOUND)
+    return None if at_home(table, command.person) else refused(table, command, TABLE_NOT_FOUND)
+
+
+def at_home(table: Table, person: str) -> bool:
+    """Whether the person sits there, or owns it."""
+    return person == table.owner or any(person == seat.person for seat in table.seats)
 
 
 def fits(words: str, least: int, most: int) -> bool:

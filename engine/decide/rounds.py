@@ -7,7 +7,17 @@ from engine import commands as c
 from engine.commands import NOBODY, Purpose
 from engine.deadlines import everybody_ready
 from engine.deal import NO_NONCE, commitment, deal, suits_in_play
-from engine.decide.gate import TABLE_FROZEN, Chance, Events, Outcome, Refusal
+from engine.decide.gate import (
+    ALREADY_STARTED,
+    NOT_NOW,
+    NOT_STARTED,
+    TABLE_CLOSED,
+    TABLE_FROZEN,
+    Chance,
+    Events,
+    Outcome,
+    Refusal,
+)
 from engine.events import (
     Absence,
     Committed,
@@ -35,11 +45,7 @@ from engine.score import lowered, places, settle
 from engine.shown import Phase
 from engine.table import Seat, Table
 
-ALREADY_STARTED: Final = Refusal(int(Rejection.ALREADY_STARTED))
 NONCE_LENGTH: Final = Refusal(int(Rejection.NONCE_LENGTH))
-NOT_NOW: Final = Refusal(int(Rejection.NOT_NOW))
-NOT_STARTED: Final = Refusal(int(Rejection.NOT_STARTED))
-TABLE_CLOSED: Final = Refusal(int(Rejection.TABLE_CLOSED))
 WRONG_PURPOSE: Final = Refusal(int(Rejection.WRONG_PURPOSE))
 
 ASKED_IN: Final = {

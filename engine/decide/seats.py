@@ -5,12 +5,22 @@ from typing import Final
 from engine import commands as c
 from engine.cards import DECKS
 from engine.commands import NOBODY, AbsentPolicy, Visibility
-from engine.decide.gate import TABLE_FROZEN, TABLE_NOT_FOUND, Chance, Decision, Events, Refusal
+from engine.decide.gate import (
+    ALREADY_STARTED,
+    NOT_NOW,
+    NOT_SEATED,
+    SEAT_FORFEITED,
+    TABLE_CLOSED,
+    TABLE_FROZEN,
+    TABLE_NOT_FOUND,
+    Chance,
+    Decision,
+    Events,
+    Refusal,
+)
 from engine.decide.requests import (
     NOT_OWNER,
-    NOT_SEATED,
     SEAT_RANGE,
-    TABLE_CLOSED,
     accepted,
     again,
     hidden,
@@ -41,10 +51,7 @@ from engine.rules import problems, suits_max
 from engine.shown import Phase
 from engine.table import Seat, Table
 
-ALREADY_STARTED: Final = Refusal(int(Rejection.ALREADY_STARTED))
-NOT_NOW: Final = Refusal(int(Rejection.NOT_NOW))
 REMOVED: Final = Refusal(int(Rejection.REMOVED))
-SEAT_FORFEITED: Final = Refusal(int(Rejection.SEAT_FORFEITED))
 SEAT_TAKEN: Final = Refusal(int(Rejection.SEAT_TAKEN))
 SETTINGS_INVALID: Final = Refusal(int(Rejection.SETTINGS_INVALID))
 TABLE_EXISTS: Final = Refusal(int(Rejection.TABLE_EXISTS))

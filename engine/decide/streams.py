@@ -3,6 +3,7 @@
 from engine import commands as c
 from engine.commands import NOBODY, Visibility
 from engine.decide.gate import Chance, Decision
+from engine.decide.requests import at_home
 from engine.decide.rounds import away_event
 from engine.decide.seats import PLAYED_IN
 from engine.events import (
@@ -84,8 +85,7 @@ def _watch_refused(table: Table, command: c.Watch) -> Rejection | None:
     if table.phase == Phase.NEW:
         return Rejection.TABLE_NOT_FOUND
     invited = command.invite_hash == table.invite_hash
-    at_home = {table.owner, *(seat.person for seat in table.seats)}
-    belongs = command.person and command.person in at_home
+    belongs = command.person and at_home(table, command.person)
     if table.visibility == Visibility.PRIVATE and not invited and not belongs:
         return Rejection.TABLE_NOT_FOUND
     return Rejection.TABLE_CLOSED if table.phase == Phase.CLOSED else None

@@ -90,13 +90,10 @@ def _round_over(table: Table, event: e.RoundScored | e.RoundVoid) -> None:
 def game_ended(table: Table, event: e.GameEnded) -> None:
     table.phase = int(Phase.ENDED)
     table.end = event.end
-    table.trading_round = None
     table.ended_ms = table.time_ms(event.at_ms)
     table.next_deal_at_ms = table.opens_at_ms = table.round_ends_at_ms = 0
-    for index, seat in enumerate(table.seats):
-        if seat.offer_size:
-            take_down(table, index, seat)
-        seat.place = event.places[index]
+    for seat, place in zip(table.seats, event.places, strict=True):
+        seat.place = place
         seat.away_until_ms = 0
         seat.bot_wanted = False
 
