@@ -28,6 +28,25 @@ def owner_mark(matcher: str) -> bytes:
     return sha256(matcher.encode()).digest()[:OWNER_MARK_BYTES]
 
 
+class Announced:
+    """The counter by which a matcher says that it lives, and whether another process says so under
+    the same name."""
+
+    def __init__(self, start: int) -> None:
+        """`start` is drawn by chance: one that starts again moves the counter of its name, too."""
+        self._start = start
+        self.counter = start
+        self._looked = False
+
+    def of_another(self, before: int | None) -> int | None:
+        """What stood under the name before this matcher's own write, if that was not its own: told
+        from the second look on, since the first may find what a dead one has left."""
+        first, self._looked = not self._looked, True
+        if first or before is None or self._start < before <= self.counter:
+            return None
+        return before
+
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 

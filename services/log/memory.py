@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from services.log import codec
 from services.log.entry import NO_ENTRY, check_lengths, parse_id
+from services.log.lease import Announced
 from services.log.memory_state import ShardState, State
 from services.log.port import (
     Acquired,
@@ -219,7 +220,7 @@ class MemoryOwnerLog:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
         self._own_nonces: defaultdict[int, set[bytes]] = defaultdict(set)
-        self._announced = secrets.randbits(40)
+        self._announced = Announced(secrets.randbits(40))
 
     def meta(self) -> Meta:
         return self._store.meta()
@@ -303,13 +304,15 @@ class MemoryOwnerLog:
 
     def look(self, matcher: str, shards: Sequence[int], owned: Sequence[tuple[int, bytes]]) -> Look:
         renewals = tuple(self._renewal(shard, nonce) for shard, nonce in owned)
-        self._announced += 1
-        self._store.request("announce", matcher, self._announced, len(owned))
+        before, _ = self._store.read().matchers.get(matcher, (None, 0))
+        self._announced.counter += 1
+        self._store.request("announce", matcher, self._announced.counter, len(owned))
         leases = tuple(self.leases(shards))
         self._store.meta()
         state = self._store.read()
         drains = tuple(state.shards[shard].drain for shard in shards)
-        return Look(leases, dict(state.matchers), renewals, drains)
+        namesake = self._announced.of_another(before)
+        return Look(leases, dict(state.matchers), renewals, drains, namesake)
 
     def _renewal(self, shard: int, nonce: bytes) -> LogError | None:
         try:

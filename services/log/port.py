@@ -204,6 +204,8 @@ class Look:
     drains: tuple[str, ...] = ()
     """Of the shards asked for, in their order: the matcher that an operator asked to hand the
     shard over and to leave it alone, empty for none. Empty where nobody was asked at all."""
+    namesake: int | None = None
+    """Counter that another process wrote under this matcher's own name since the look before."""
 
 
 class OwnerLog(Protocol):

@@ -17,6 +17,7 @@ from services.log.entry import (
     unpack_in,
     unpack_out,
 )
+from services.log.lease import Announced
 from services.log.port import (
     Acquired,
     Commit,
@@ -50,8 +51,7 @@ class RedisOwnerLog:
         self._own_nonces: defaultdict[int, deque[bytes]] = defaultdict(
             lambda: deque(maxlen=OWN_NONCES_KEPT)
         )
-        # A matcher that starts again under its old name moves its counter, too.
-        self._announced = secrets.randbits(40)
+        self._announced = Announced(secrets.randbits(40))
 
     def meta(self) -> Meta:
         return self._identity.check(self._server.ask("HGETALL", keys.META))
@@ -199,14 +199,15 @@ class RedisOwnerLog:
         return int(self._server.call("HINCRBY", keys.attempts(shard), f"{entry}/{index}", 1))
 
     def look(self, matcher: str, shards: Sequence[int], owned: Sequence[tuple[int, bytes]]) -> Look:
-        self._announced += 1
+        self._announced.counter += 1
         commands: list[tuple[Any, ...]] = [
             ("EVAL", scripts.RENEW, 1, keys.lease(shard), nonce) for shard, nonce in owned
         ]
         commands += [("HMGET", keys.lease(shard), "o", "c") for shard in shards]
         commands += [("GET", keys.drain(shard)) for shard in shards]
         commands += [
-            ("HSET", keys.MATCHERS, matcher, f"{self._announced} {len(owned)}"),
+            ("HGET", keys.MATCHERS, matcher),
+            ("HSET", keys.MATCHERS, matcher, f"{self._announced.counter} {len(owned)}"),
             ("HGETALL", keys.MATCHERS),
             ("HGETALL", keys.META),
         ]
@@ -216,13 +217,14 @@ class RedisOwnerLog:
         for reply in seen:
             if isinstance(reply, LogError):
                 raise reply
-        *looked, _, matchers, meta = seen
+        *looked, before, _, matchers, meta = seen
         self._identity.check(meta)
         return Look(
             tuple(map(_lease, looked[: len(shards)])),
             _matchers(matchers),
             tuple(outcome_of(shard, it) for (shard, _), it in zip(owned, renewals, strict=True)),
             tuple((asked or b"").decode().partition(" ")[2] for asked in looked[len(shards) :]),
+            self._announced.of_another(None if before is None else _counter(before)),
         )
 
     def _reply(self) -> Any:
@@ -291,9 +293,13 @@ def _lease(fields: Sequence[bytes | None]) -> Lease | None:
 def _matchers(flat: Sequence[bytes]) -> dict[str, tuple[int, int]]:
     found = {}
     for name, line in zip(flat[::2], flat[1::2], strict=True):
-        counter, shards = line.split()
-        found[name.decode()] = (int(counter), int(shards))
+        _, shards = line.split()
+        found[name.decode()] = (_counter(line), int(shards))
     return found
+
+
+def _counter(line: bytes) -> int:
+    return int(line.split()[0])
 
 
 def _raise(outcome: LogError | None) -> None:

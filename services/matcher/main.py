@@ -15,6 +15,7 @@ from services.log.redis import RedisOwnerLog
 from services.matcher.crash import CrashPoints
 from services.matcher.matcher import Matcher
 from services.matcher.observer import UNOBSERVED, Observer
+from services.matcher.ownership import NameTaken
 from services.metrics.matcher import MatcherMetrics
 from services.settings import Settings, SettingsProblem
 from services.starting import fit_store
@@ -72,8 +73,15 @@ def run(settings: Settings, chance: Callable[[int], bytes] = os.urandom) -> int:
             durability=fit.durability,
             promise=fit.promise,
         )
-        while not stopping.asked:
-            matcher.step()
+        try:
+            while not stopping.asked:
+                matcher.step()
+        except NameTaken:
+            matcher.stop()
+            raise SettingsProblem(
+                f"PIT_NAME: another matcher is at work under the name {name}. Give each a name of "
+                "its own, or none: it is then made of the host's and the process id."
+            ) from None
         matcher.stop()
     finally:
         owner_log.close()

@@ -39,6 +39,15 @@ LOOK_AFTER_S: Final = 0.02
 """Nothing here is so urgent that every turn must ask for it."""
 
 
+NAME_LOOKS: Final = 12
+"""Whoever finds another one under its name in its first three seconds is the newer; of two that
+have just been started, whoever finds it first."""
+
+
+class NameTaken(Exception):
+    """Another matcher is at work under the same name."""
+
+
 class Ownership:
     """The shards this matcher owns, by number, and everything about them but their turns."""
 
@@ -63,6 +72,9 @@ class Ownership:
         self.waiting: list[tuple[int, Lease | None]] = []
         """Shards to be taken, one at a time, with the lease that was seen."""
         self._left_alone: set[int] = set()
+        self._looks = 0
+        self._namesake: int | None = None
+        self._namesake_told = False
 
     def fresh_nonce(self) -> bytes:
         """A nonce never used before; its first bytes tell whose it is."""
@@ -116,6 +128,7 @@ class Ownership:
             else:
                 self.failed(shard, error)
         told_s = self._monotonic()
+        self._watch_name(look.namesake)
         wishes = self._sharing.look(look, frozenset(self.shards), asked_s, told_s)
         self._look_due_s = told_s + wishes.again_ms / 1000
         self.waiting = [wish for wish in wishes.take if wish[0] not in self._left_alone]
@@ -130,6 +143,25 @@ class Ownership:
             others = [shard for shard in quiet if shard.number not in wishes.keep]
             for shard in sorted(others, key=lambda shard: len(shard.tables))[:1]:
                 self.give_up(shard)
+
+    def _watch_name(self, namesake: int | None) -> None:
+        """Two matchers of one name would share out the shards as if they were one. Raises
+        `NameTaken` in the newer of them. A single counter may have come late, of one that is dead;
+        a second one has not."""
+        self._looks += 1
+        if namesake is None or self._namesake_told:
+            return
+        if self._namesake in (None, namesake):
+            self._namesake = namesake
+            return
+        self._namesake_told = True
+        if self._looks <= NAME_LOOKS:
+            raise NameTaken(self.name)
+        log.error(
+            "name taken",
+            reason="another matcher is at work under the same name",
+            fix="end one of them, and give each a PIT_NAME of its own",
+        )
 
     def _take(self, number: int, watched: Lease | None) -> None:
         """Become the owner of a shard that has none, and load it."""

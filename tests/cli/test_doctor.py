@@ -128,6 +128,37 @@ def test_a_store_at_work_is_fit(valkey_url: str, doctor: Doctor) -> None:
     assert "serve matcher" in found["owners"]["fix"]
 
 
+@pytest.mark.parametrize("others", ["together", "one after the other"])
+def test_two_matchers_of_one_name(
+    valkey_url: str, server: SyncConnection, doctor: Doctor, others: str
+) -> None:
+    """Seen where both live; where one has followed the other the counter jumps once."""
+    stop = threading.Event()
+
+    def live() -> None:
+        first, second = RedisOwnerLog(valkey_url), RedisOwnerLog(valkey_url)
+        looks = [first, second] * 100 if others == "together" else [first, *[second] * 200]
+        for one in looks:
+            if stop.wait(LOOK_MS / 2000):
+                break
+            one.look("m1", [], [])
+        first.close()
+        second.close()
+
+    thread = threading.Thread(target=live)
+    thread.start()
+    try:
+        with owned(valkey_url, *range(1, SHARDS)):  # one is missing: it is watched for long enough
+            found = doctor(valkey_url)
+    finally:
+        stop.set()
+        thread.join()
+    assert ("names" in found) == (others == "together")
+    if others == "together":
+        assert "call themselves m1" in found["names"]["text"]
+        assert "PIT_NAME" in found["names"]["fix"]
+
+
 def worse(found: dict[str, dict[str, str]]) -> set[str]:
     return {check for check, finding in found.items() if finding["verdict"] != "ok"}
 

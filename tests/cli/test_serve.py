@@ -14,6 +14,7 @@ import pytest
 
 from services.cli.failures import Exit
 from services.log.connection import SyncConnection
+from services.log.lease import LOOK_MS
 from services.log.server import EmbeddedServer, free_port
 from services.log.store import init_store
 from support.pit import ROOT, Here, command, environment, pit
@@ -193,6 +194,30 @@ def test_what_is_taken_is_told_with_the_remedy(valkey_url: str, tmp_path: Path) 
         assert other.code == Exit.USAGE
         assert "PIT_METRICS_PORT" in other.err
         assert "set another port" in other.err
+
+
+@pytest.mark.all
+def test_one_of_two_matchers_of_one_name_refuses_and_one_after_a_killed_one_does_not(
+    valkey_url: str, tmp_path: Path
+) -> None:
+    asked = settings(valkey_url, tmp_path, PIT_NAME="m1")
+    with serving("matcher", asked) as first, serving("matcher", asked) as second:
+        until_s = time.monotonic() + WAIT_S
+        while first.poll() is None and second.poll() is None:
+            assert time.monotonic() < until_s, "neither has seen the other"
+            time.sleep(0.05)
+        ended, other = (second, first) if first.poll() is None else (first, second)
+        assert ended.returncode == Exit.USAGE
+        assert ended.stderr is not None
+        assert "another matcher is at work under the name m1" in ended.stderr.read()
+        other.kill()
+        other.wait()
+        with serving("matcher", asked) as third:
+            for _ in range(SHARDS):
+                line_of(third, "shard acquired")
+            time.sleep(4 * LOOK_MS / 1000)  # it looks around, and finds nobody
+            third.terminate()
+            assert third.wait(WAIT_S) == 0
 
 
 def test_init_and_doctor_name_a_meta_that_is_none(

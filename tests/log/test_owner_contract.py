@@ -346,6 +346,22 @@ def test_matchers_know_of_one_another(backend: Backend):
     assert set(one.look("one", [], []).matchers) == {"one"}
 
 
+def test_another_matcher_of_the_same_name_is_seen_and_a_dead_one_is_not(backend: Backend):
+    dead, first, second = backend.owner(), backend.owner(), backend.owner()
+    for _ in range(3):
+        assert dead.look("one", [], []).namesake is None, "nobody else is there"
+    assert [first.look("one", [], []).namesake for _ in range(3)] == [None] * 3
+    told = {"first": [], "second": []}
+    for _ in range(3):
+        told["second"].append(second.look("one", [], []).namesake)
+        told["first"].append(first.look("one", [], []).namesake)
+    assert told["second"][0] is None, "it might be a dead one's"
+    assert None not in (*told["first"], *told["second"][1:])
+    assert len({*told["first"], *told["second"][1:]}) == 5
+    first.forget("one")
+    assert second.look("one", [], []).namesake is None
+
+
 def test_a_look_renews_what_is_owned_and_sees_the_leases_asked_for(backend: Backend):
     one, two = backend.owner(), backend.owner()
     first, second = b"1" * 16, b"2" * 16

@@ -51,7 +51,7 @@ def _examine(url: str, archive_root: Path) -> list[Finding]:
 def _examine_shards(server: SyncConnection, count: int, server_ms: int) -> list[Finding]:
     looks, found = shards.look(server, count)
     quiet = shards.no_gateway_lives(looks, server_ms)
-    found.append(shards.owners(server, count, quiet))
+    found += shards.at_work(server, count, quiet)
     found += shards.epochs(looks, server_ms)
     found.append(shards.lag(looks, server_ms, quiet))
     found.append(shards.dead_letters(looks))

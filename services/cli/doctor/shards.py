@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +18,8 @@ LOOK_S: Final = 0.05
 LAG_WARN_S: Final = 2.0
 LAG_FAIL_S: Final = 5.0
 """A quiet owner writes down how far it has read about once a second: less says nothing."""
+STEPS_MAX: Final = 100
+"""A matcher counts on by one four times a second, from where chance has put it."""
 ARCHIVE_WARN_S: Final = 30.0
 ARCHIVE_FAIL_S: Final = 600.0
 """An archiver syncs each shard within ten seconds. What it has not copied stays in the log, and
@@ -105,7 +108,49 @@ def no_gateway_lives(looks: Sequence[ShardLook], server_ms: int) -> bool:
     )
 
 
-def owners(server: SyncConnection, shards: int, quiet: bool) -> Finding:
+class Namesakes:
+    """Names under which two matchers say that they live: the counter goes to and fro between both.
+    It jumps once where one was started again."""
+
+    def __init__(self) -> None:
+        self._seen: dict[bytes, int] = {}
+        self._jumps: Counter[str] = Counter()
+
+    def take(self, flat: Sequence[bytes]) -> None:
+        """`pit:matchers` as it is now."""
+        for name, line in zip(flat[::2], flat[1::2], strict=True):
+            counter = int(line.split()[0])
+            if not 0 <= counter - self._seen.get(name, counter) <= STEPS_MAX:
+                self._jumps[name.decode(errors="replace")] += 1
+            self._seen[name] = counter
+
+    @property
+    def suspected(self) -> bool:
+        return 1 in self._jumps.values()
+
+    @property
+    def found(self) -> list[str]:
+        return sorted(name for name, jumps in self._jumps.items() if jumps > 1)
+
+
+def at_work(server: SyncConnection, shards: int, quiet: bool) -> list[Finding]:
+    """Who owns the shards; and matchers that cannot be told apart, if there are any."""
+    namesakes = Namesakes()
+    found = [owners(server, shards, quiet, namesakes)]
+    if namesakes.found:
+        found.append(
+            Finding(
+                "names",
+                Verdict.WARNING,
+                f"several matchers call themselves {', '.join(namesakes.found)}: they share the "
+                "shards out as if they were one",
+                "end one of them, and give each a PIT_NAME of its own",
+            )
+        )
+    return found
+
+
+def owners(server: SyncConnection, shards: int, quiet: bool, namesakes: Namesakes) -> Finding:
     """Does every shard have a lease that moves? Watches for as long as a contender would.
 
     A store without a lease, with nobody to be kept waiting, is merely at rest.
@@ -121,7 +166,8 @@ def owners(server: SyncConnection, shards: int, quiet: bool) -> Finding:
             "start `pit serve matcher` and the other processes",
         )
     still = set(range(shards))
-    while still:
+    while still or namesakes.suspected:
+        namesakes.take(server.ask("HGETALL", keys.MATCHERS))
         now = _leases(server, names)
         still -= {shard for shard in still if now[shard] and now[shard] != first[shard]}
         if time.monotonic() >= until_s:
