@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of what `make test` runs the longest files come last, as what they find is mostly found
     sooner; of the rest first, lest one worker be left alone with them at the end."""
 
@@ -47,6 +48,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return -later if item.get_closest_marker("all") else later
 
     items.sort(key=place)
+    if items and place(items[0]) < 0:
+        items[:] = dealt(items, getattr(config, "workerinput", {}).get("workercount", 1))
+
+
+def dealt(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """File by file to whoever has the fewest tests: each worker begins with a share of its own."""
+    shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    for _, file in groupby(items, key=lambda item: item.path):
+        min(shares, key=len).extend(file)
+    return [item for share in shares for item in share]
 
 
 @pytest.fixture(scope="session")
