@@ -184,7 +184,12 @@ def _info(server: SyncConnection) -> dict[str, str]:
 
 def server_info(server: SyncConnection) -> dict[str, str]:
     """What INFO says. Raises `Unavailable`."""
-    lines = server.ask("INFO").decode().splitlines()
+    return parse_info(server.ask("INFO"))
+
+
+def parse_info(told: bytes) -> dict[str, str]:
+    """An answer to INFO."""
+    lines = told.decode().splitlines()
     return dict(line.split(":", 1) for line in lines if ":" in line and not line.startswith("#"))
 
 

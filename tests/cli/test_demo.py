@@ -1,10 +1,12 @@
 """The whole exchange as real processes, matchers killed under play, everything read back."""
 
+import json
 import os
 import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from services.cli.demo.plan import STORE_PORT
 from services.cli.failures import Exit
 from services.log import keys
 from services.log.connection import SyncConnection
+from support.full_disk import small_disk
 from support.pit import Here, Outcome, free_port_base, pit, start
 from support.waiting import wait_until
 
@@ -215,6 +218,53 @@ def test_a_damaged_shard_ends_the_demo_with_the_reason(tmp_path: Path) -> None:
     assert "out entry" in err
     assert "of shard 03" in err
     assert "Traceback" not in err
+
+
+@pytest.mark.all
+def test_a_demo_on_a_full_disk_says_so_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    with small_disk(tmp_path, 16):
+        data, filler = tmp_path / "data", tmp_path / "filler"
+        process = start(*arguments(data, tables=4, kill_every_s=0))
+        try:
+            wait_for((data / "bots.json").exists, process)
+            fill(filler)
+            assert process.stderr is not None
+            assert "the disk is full" in process.stderr.readline()
+            trades = trades_of(data)
+            filler.unlink()
+            wait_for(lambda: trades_of(data) > trades, process)
+            process.terminate()
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+            process.communicate()
+    assert process.returncode == Exit.CHECK_FAILED
+    assert "the disk is full" in Outcome(process.returncode, out, err).json()["problems"][0]
+    assert "Traceback" not in err
+
+
+def fill(file: Path) -> None:
+    """Leave no room on its disk."""
+    with file.open("wb", buffering=0) as filler, suppress(OSError):
+        while True:
+            filler.write(bytes(4_096))
+
+
+def trades_of(data: Path) -> int:
+    return int(json.loads((data / "bots.json").read_text())["trades"])
+
+
+@pytest.mark.all
+def test_a_demo_that_has_no_room_to_begin_says_so(tmp_path: Path) -> None:
+    with small_disk(tmp_path, 1):
+        fill(tmp_path / "filler")
+        refused = pit(
+            "demo", "--data", str(tmp_path / "data"), "--port-base", str(free_port_base())
+        )
+    assert refused.code == Exit.NOT_WRITTEN, refused.err
+    assert "the disk is full" in refused.err
+    assert "--data" in refused.err
+    assert "Traceback" not in refused.err
 
 
 def test_a_busy_port_is_an_error_with_the_fix(here: Here, tmp_path: Path) -> None:

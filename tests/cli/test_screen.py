@@ -14,7 +14,7 @@ from services.cli.demo.tally import TableTally
 from services.settings import Settings
 
 
-def screen(tmp_path: Path, tables: int) -> Screen:
+def screen(tmp_path: Path, tables: int, lack: str = "") -> Screen:
     plan = Plan(
         settings=Settings(), data=tmp_path, temporary=False, port_base=7700, tables=tables, seats=4,
         rules="blitz", duration_s=0, as_json=False, pace="human", bots=True, matchers=2,
@@ -35,7 +35,8 @@ def screen(tmp_path: Path, tables: int) -> Screen:
         tables=found, owners={}, lag_ms={}, takeovers=SimpleNamespace(kills=0, waits_ms=[])
     )
     killer: Any = None
-    return Screen(exchange, follower, killer)
+    room: Any = SimpleNamespace(lack=lack)
+    return Screen(exchange, follower, killer, room)
 
 
 @pytest.mark.parametrize(("width", "height"), [(200, 60), (120, 40), (80, 24), (60, 20), (40, 14)])
@@ -54,3 +55,13 @@ def test_the_screen_fits(tmp_path: Path, width: int, height: int, tables: int) -
     assert shown >= min(1, tables)
     if 0 < shown < tables:
         assert f"... and {tables - shown} more" in lines
+
+
+def test_a_full_disk_and_the_tables_of_an_earlier_run_are_said(tmp_path: Path) -> None:
+    console = Console(file=io.StringIO(), width=120, height=40, force_terminal=True)
+    lack = "the disk is full, play stands still: make room"
+    head = screen(tmp_path, 3, lack)._head().plain.splitlines()
+    assert head[1] == lack
+    assert any("beside 3 of an earlier run" in line for line in head)
+    assert not any("earlier run" in line for line in screen(tmp_path, 0)._head().plain.splitlines())
+    assert console.render_lines(screen(tmp_path, 3, lack).draw(console))

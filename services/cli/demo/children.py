@@ -1,18 +1,24 @@
 """The demo's child processes: started, watched, killed for show, and ended in order."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from services.cli.failures import Exit, Failure
 
 DRAIN_S = 12.0
 """How long a child may take to end after SIGTERM before it is killed."""
-LOG_LINES_SHOWN = 8
+FAILURE_MARK = "pit: "
+"""How a process begins to say why it does not go on."""
+SELDOM_SHOWN = frozenset({"event", "level", "timestamp", "process", "name", "at"})
+"""Of a line of a log: what says nothing of the cause."""
 
 
 class Child:
@@ -68,13 +74,39 @@ class Child:
 
     def failure(self) -> Failure:
         """Why the demo stops when this one ended by itself."""
-        lines = self.log_path.read_text(errors="replace").splitlines()[-LOG_LINES_SHOWN:]
         return Failure(
             Exit.CHILD_ENDED,
             f"{self.name} ended with code {self.ended()}",
-            "\n          ".join(lines),
+            last_words(self.log_path.read_text(errors="replace")).replace("\n", "\n          "),
             f"its whole log is {self.log_path}",
         )
+
+
+def last_words(log: str) -> str:
+    """What a process said last that a person can read: why it ended, else its last trouble, else
+    whatever it said last. Lines that were cut are passed over."""
+    lines = [line for line in log.splitlines() if line.strip()]
+    told: list[tuple[str, str]] = []
+    for place in range(len(lines) - 1, -1, -1):
+        line = lines[place]
+        if line.startswith(FAILURE_MARK):
+            parts = [line.removeprefix(FAILURE_MARK), *lines[place + 1 :]]
+            return "\n".join(part.strip() for part in parts if not part.startswith("{"))
+        if not line.startswith("{"):
+            told.append(("", line.strip()))
+            continue
+        with suppress(ValueError):
+            fields = json.loads(line)
+            told.append((str(fields.get("level")), _in_words(fields)))
+    troubled = [words for level, words in told if level in ("error", "critical")]
+    return next(iter([*troubled[:1], *(words for _, words in told)]), "it said nothing")
+
+
+def _in_words(fields: Mapping[str, Any]) -> str:
+    """A line of a log as a sentence."""
+    more = [f"{name} {content}" for name, content in fields.items() if name not in SELDOM_SHOWN]
+    event = str(fields.get("event", "")).replace("_", " ")
+    return f"{event}: {', '.join(more)}" if more else event
 
 
 def end_all(children: Sequence[Child]) -> None:

@@ -10,7 +10,9 @@ from services.cli.common import explained_store, opened_log
 from services.cli.demo import secrets
 from services.cli.demo.children import Child, end_all
 from services.cli.demo.plan import Plan
+from services.cli.demo.room import disk_is_full, full_disk
 from services.cli.failures import Exit, Failure
+from services.cli.writing import NO_ROOM
 from services.log.port import Meta
 from services.log.redis import RedisOwnerLog
 from services.log.server import EmbeddedServer, ServerNotStarted
@@ -44,8 +46,18 @@ class Exchange:
     def start(self) -> None:
         """Start all but the bots, and wait until players can be served."""
         try:
+            self._start()
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            raise full_disk(self.plan.data, "the demo cannot begin") from None
+
+    def _start(self) -> None:
+        try:
             self._logs.mkdir(parents=True, exist_ok=True)
         except OSError as error:
+            if error.errno in NO_ROOM:
+                raise
             raise Failure(
                 Exit.USAGE,
                 f"{self.plan.data} cannot be the data directory",
@@ -90,7 +102,10 @@ class Exchange:
             )
         for child in self._running():
             if child.ended() is not None:
-                raise child.failure()
+                failure = child.failure()
+                if disk_is_full(self.plan.data):
+                    raise full_disk(self.plan.data, failure.what)
+                raise failure
 
     def processes(self) -> dict[str, list[int]]:
         """Process ids by role, the store's among them if it was started here."""
@@ -140,6 +155,8 @@ class Exchange:
                 server = EmbeddedServer(plan.data / "server", plan.store_port, durability)
                 self._server = server.start()
             except ServerNotStarted as error:
+                if disk_is_full(plan.data):
+                    raise full_disk(plan.data, "the embedded server cannot start") from None
                 raise Failure(Exit.UNREACHABLE, "no embedded server", str(error)) from None
             self.url = server.url
         with explained_store():

@@ -18,6 +18,7 @@ from services.cli.demo.exchange import Exchange
 from services.cli.demo.follow import Follower
 from services.cli.demo.kills import Killer
 from services.cli.demo.plan import Plan
+from services.cli.demo.room import Room
 from services.cli.failures import Exit
 from services.log.redis import RedisGatewayLog, RedisReaderLog
 
@@ -53,11 +54,12 @@ async def _play(plan: Plan, exchange: Exchange) -> int:
     started_s = time.monotonic()
     exchange.start_bots()
     killer = Killer(exchange, follower)
-    tasks = [asyncio.create_task(follower.run())]
+    room = Room(exchange.url, plan.data, told=plan.as_json)
+    tasks = [asyncio.create_task(follower.run()), asyncio.create_task(room.run())]
     if plan.kill_every_s:
         tasks.append(asyncio.create_task(killer.run(plan.kill_every_s)))
     if not plan.as_json:
-        view = screen.Screen(exchange, follower, killer)
+        view = screen.Screen(exchange, follower, killer, room)
         tasks.append(asyncio.create_task(screen.run(view, stop)))
     try:
         await _until_over(plan, exchange, stop, tasks, started_s)
@@ -79,7 +81,7 @@ async def _play(plan: Plan, exchange: Exchange) -> int:
         await log.close()
     if not plan.as_json:
         print("reading everything back ...", file=sys.stderr)
-    return _sum_up(plan, exchange, follower, played)
+    return _sum_up(plan, exchange, follower, played, room.lacked)
 
 
 def _stop_on_signals(plan: Plan) -> asyncio.Event:
@@ -123,6 +125,7 @@ def _sum_up(
     exchange: Exchange,
     follower: Follower,
     played: summary.Played,
+    lacked: str,
 ) -> int:
     archive = DirectoryArchive(exchange.archive_root)
     log = RedisReaderLog(exchange.url)
@@ -140,6 +143,8 @@ def _sum_up(
         follower.takeovers,
     )
     problems = summary.problems(plan, played, reading, figures)
+    if lacked:
+        problems.insert(0, lacked)
     _print(plan, figures | {"problems": problems[: summary.PROBLEMS_SHOWN]}, problems)
     return Exit.CHECK_FAILED if problems else Exit.GOOD
 

@@ -20,6 +20,7 @@ from services.cli.demo.exchange import Exchange
 from services.cli.demo.follow import Follower
 from services.cli.demo.kills import Killer
 from services.cli.demo.report import BotsReport
+from services.cli.demo.room import Room
 from services.cli.demo.tally import TableTally, totals
 from services.log.lease import owner_mark
 
@@ -85,8 +86,10 @@ def _keys(on_key: Any) -> Iterator[None]:
 class Screen:
     """What is drawn, from the follower's figures and the bots' report."""
 
-    def __init__(self, exchange: Exchange, follower: Follower, killer: Killer) -> None:
+    def __init__(self, exchange: Exchange, follower: Follower, killer: Killer, room: Room) -> None:
         self.killer = killer
+        self._room = room
+        self._earlier = sum(not table.over for table in follower.tables.values())
         self._plan = exchange.plan
         self._exchange = exchange
         self._follower = follower
@@ -117,6 +120,8 @@ class Screen:
         head.append(f"gRPC   {plan.settings.bind}:{plan.gateway_port}", style="bold")
         target = f"--target {plan.settings.bind}:{plan.gateway_port}"
         head.append(f"   play: pit play {target}\n")
+        if self._room.lack:
+            head.append(f"{self._room.lack}\n", style="bold red")
         head.append(f"store  {self._exchange.url}   data {plan.data}\n")
         inside = f"{plan.settings.operate_bind}:{plan.operate_port}"
         head.append(f"inside {inside}   for operators: pit operate, pit shard, pit audit\n")
@@ -125,6 +130,11 @@ class Screen:
         free = next((t for t in self._follower.tables.values() if not t.over and t.bots), None)
         if free is not None:
             head.append(f"free   pit play {target} --table {free.name} --seat {min(free.bots)}\n")
+        if self._earlier and plan.bots:
+            head.append(
+                f"tables {plan.tables} kept in play, beside {self._earlier} of an earlier run in "
+                f"{plan.data}, which go on to their end\n"
+            )
         head.append(f"{self._exchange.banner}. For development.", style="dim")
         return head
 
