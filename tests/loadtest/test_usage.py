@@ -44,7 +44,7 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         (("--local", "--rate", "5", "--think-time", "1s"), "--think-time goes without"),
         (("--local", "--max-regress", "much"), "is no share"),
         (("--local", "--duration", "0"), "nothing would be measured"),
-        (("--local", "--rate", "inf"), "must be finite numbers"),
+        (("--local", "--rate", "inf"), "less than or equal to 1000000"),
         (("--local", "--stages", f"5s:{'9' * 400}"), "must be finite numbers"),
         (("--local", "--think-time", "0s"), "--think-time 0s is no time to think"),
         (("--local", "--compare", "/nowhere.json"), "cannot be read"),
