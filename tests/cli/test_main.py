@@ -257,6 +257,7 @@ class Finder:
         if name == "services.cli.main":
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Finder())
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
 from services.cli.entry import main
 main()
 """
