@@ -12,6 +12,7 @@ from collections.abc import Coroutine
 from itertools import count
 from typing import Any, Final
 
+from grpc import StatusCode
 from pit.v1 import table_pb2
 
 from loadtest import outcomes
@@ -122,8 +123,15 @@ class Crowd:
             slot.minds.append(seat.mind)
             slot.idle.append(seat)
             seat.connect()
-        async with asyncio.timeout(ATTACH_PATIENCE_S):
-            await slot.began.wait()
+        try:
+            async with asyncio.timeout(ATTACH_PATIENCE_S):
+                await slot.began.wait()
+        except TimeoutError:
+            for seat in slot.seats:
+                if seat.limit:
+                    message = "the stream of a seat was not let in"
+                    raise Refused(StatusCode.RESOURCE_EXHAUSTED, seat.limit, message) from None
+            raise
 
     def began(self, table: LoadTable) -> None:
         slot = self._slot_of[table]

@@ -34,6 +34,8 @@ class Orders:
     """Wall time at which all games start by themselves; 0: their players start them."""
     authorities: Path | None = None
     """Whose certificates are believed at an https:// target; none: the system's."""
+    gives_up: bool = False
+    """Whether seats are given up at the end: the exchange goes on, for others, without us."""
 
 
 # ------------------------------------------------------------------ to a worker
@@ -56,9 +58,13 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Tables opened so far, before the start."""
+    """How far it is, before the start."""
 
     tables: int
+    """Opened so far."""
+    signed_in: int = 0
+    """Guests, of `guests`: all before the first table. 0 where they are a few."""
+    guests: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +102,8 @@ class Failed:
     what: str
     unreachable: bool
     """The exchange did not answer; otherwise it is a fault of ours, and `what` the traceback."""
+    refused: str = ""
+    """The reason where the exchange refused what was needed; then `what` is its message."""
 
 
 ToWorker = Go | Stop

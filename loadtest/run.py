@@ -44,6 +44,9 @@ class Watcher(Protocol):
     def ceiling(self) -> None:
         """What the generator reaches is tried first; no more is told of that."""
 
+    def signing_in(self, guests: int, total: int) -> None:
+        """So many of them are; the exchange may let them in slowly."""
+
     def opening(self, tables: int) -> None:
         """So many tables are open."""
 
@@ -57,6 +60,8 @@ class _Nobody:
     """Watches what is not to be shown."""
 
     def ceiling(self) -> None: ...
+
+    def signing_in(self, guests: int, total: int) -> None: ...
 
     def opening(self, tables: int) -> None: ...
 
@@ -83,7 +88,8 @@ def run(
     ceiling: dict[str, Any] | None = None,
 ) -> Played:
     """Play it. `control` is an earlier run's, shown beside this one, and `ceiling`
-    that of `reached_at_most`. Raises `Unreachable`, `WorkerFailed`, and what `local` raises."""
+    that of `reached_at_most`. Raises `Limited`, `Unreachable`, `WorkerFailed`, and what
+    `local` raises."""
     target = options.target
     if local is not None:
         local.start()
@@ -186,6 +192,7 @@ def _orders(options: Options, target: str) -> Sequence[Orders]:
             options.streams_per_connection,
             options.addresses,
             authorities=options.authorities,
+            gives_up=bool(options.target),
         )
         for number, count in enumerate(tables)
     ]
@@ -234,16 +241,22 @@ class _Course:
                 self._hear_until_done()
 
     def _open(self) -> None:
-        opened: dict[int, int] = {}
+        opened: dict[int, Progress] = {}
         ready = 0
         while ready < self._workers.left:
             self._check_local()
             for worker, message in self._workers.hear(LOOK_S):
                 if isinstance(message, Progress):
-                    opened[worker] = message.tables
+                    opened[worker] = message
                 elif isinstance(message, Opened):
                     ready += 1
-            self._watcher.opening(sum(opened.values()))
+            known = opened.values()
+            tables = sum(one.tables for one in known)
+            guests = sum(one.guests for one in known)
+            if guests and not tables:
+                self._watcher.signing_in(sum(one.signed_in for one in known), guests)
+            else:
+                self._watcher.opening(tables)
 
     def _go_in_s(self) -> float:
         """Until the plan begins: with the opening bell, where the exchange rings it."""

@@ -44,6 +44,9 @@ class Lines:
         self._say("trying what the generator reaches against a server that does nothing")
         self._said_at = 0.0
 
+    def signing_in(self, guests: int, total: int) -> None:
+        self._say(f"{guests} of {total} guests signed in, as fast as the exchange lets them")
+
     def opening(self, tables: int) -> None:
         total = self._options.tables
         self._say(f"{tables} of {total} tables open" if tables else f"opening {total} tables")
@@ -81,6 +84,9 @@ class Screen:
 
     def ceiling(self) -> None:
         self._bar.update(self._task, description="the generator's ceiling")
+
+    def signing_in(self, guests: int, total: int) -> None:
+        self._bar.update(self._task, description="signing in guests", total=total, completed=guests)
 
     def opening(self, tables: int) -> None:
         self._bar.update(

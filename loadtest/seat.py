@@ -64,6 +64,8 @@ class LoadSeat:
         self._timer: asyncio.TimerHandle | None = None
         self._leaving = False
         self._heard_number = 0
+        self.limit = ""
+        """The exchange's limit that the newest stream has met, if it has met one."""
 
     # ------------------------------------------------------------------ the stream's life
 
@@ -119,6 +121,7 @@ class LoadSeat:
         self.protocol.attached = False
         if self._leaving:
             return
+        self.limit = reason if code is StatusCode.RESOURCE_EXHAUSTED else ""
         self._counts["streams_ended"] += 1
         if code in TRIED_AGAIN or code is StatusCode.OK or code is StatusCode.UNAUTHENTICATED:
             self._resume(wait_s)

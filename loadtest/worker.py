@@ -10,6 +10,8 @@ from collections.abc import Coroutine
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
+from grpc import StatusCode
+
 from loadtest.connections.grpcio import GrpcioConnections
 from loadtest.connections.lean import LeanConnections
 from loadtest.connections.port import Connections
@@ -19,7 +21,7 @@ from loadtest.opening import Opener, Persons
 from loadtest.scenarios import SLOW_SHARE
 from loadtest.slot import Slot
 from loadtest.slow import SlowReaders
-from services.client.errors import ClientError
+from services.client.errors import ClientError, Refused
 
 REPORT_S: Final = 0.5
 TIMER_S: Final = 0.001
@@ -48,6 +50,11 @@ def work(orders: Orders, pipe: Connection) -> None:
     """The process's whole life."""
     try:
         _run(_Worker(orders, pipe).run())
+    except Refused as failure:
+        limit = "" if failure.code is StatusCode.UNAVAILABLE else failure.reason
+        pipe.send(
+            Failed(failure.message if limit else str(failure), unreachable=True, refused=limit)
+        )
     except ClientError as failure:
         pipe.send(Failed(str(failure), unreachable=True))
     except TimeoutError:
@@ -93,7 +100,7 @@ class _Worker:
         opener = Opener(persons, orders.wish)
         crowd = Crowd(orders, opener, connections)
         try:
-            await persons.sign_in()
+            await self._sign_in(persons)
             if orders.starts_at_s:
                 await opener.prepare(orders.operators, orders.tables, orders.starts_at_s)
             await self._open(crowd)
@@ -102,13 +109,34 @@ class _Worker:
             await self._play(crowd, persons, at)
             errors = await settle(crowd)
             await self._leave(crowd)
-            self._tell(
-                Done(crowd.samples.take(), crowd.checks, self._cpu_s, self._cpu_seconds, errors)
-            )
         finally:
+            if orders.gives_up:
+                await persons.give_up()
             loop.remove_reader(self._pipe.fileno())
             await connections.close()
             await persons.close()
+        self._tell(Done(crowd.samples.take(), crowd.checks, self._cpu_s, self._cpu_seconds, errors))
+
+    async def _sign_in(self, persons: Persons) -> None:
+        """Until all are signed in, or the run is stopped."""
+        told_at = 0.0
+
+        def told(guests: int, total: int) -> None:
+            nonlocal told_at
+            if time.monotonic() >= told_at:
+                told_at = time.monotonic() + REPORT_S
+                self._tell(Progress(0, guests, total))
+
+        signing_in = asyncio.create_task(persons.sign_in(self._orders.tables, told))
+        stopped = asyncio.create_task(self._stopped.wait())
+        try:
+            await asyncio.wait((signing_in, stopped), return_when=asyncio.FIRST_COMPLETED)
+            if signing_in.done():
+                signing_in.result()
+        finally:
+            for task in (signing_in, stopped):
+                task.cancel()
+            await asyncio.gather(signing_in, stopped, return_exceptions=True)
 
     def _hear(self) -> None:
         while self._pipe.poll():
@@ -131,8 +159,8 @@ class _Worker:
             if not self._stopped.is_set():
                 await crowd.open(crowd.slots[number])
 
-        pending = {asyncio.create_task(open_one(number)) for number in range(len(crowd.slots))}
-        total = len(pending)
+        opening = [asyncio.create_task(open_one(number)) for number in range(len(crowd.slots))]
+        pending, total = set(opening), len(opening)
         try:
             while pending:
                 done, pending = await asyncio.wait(pending, timeout=REPORT_S)
@@ -142,6 +170,7 @@ class _Worker:
         finally:
             for task in pending:
                 task.cancel()
+            await asyncio.gather(*opening, return_exceptions=True)
 
     async def _play(self, crowd: Crowd, persons: Persons, at: float) -> None:
         # The collector's pauses would be measured, and it would find next to nothing: tables and

@@ -8,9 +8,9 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Final, Self
 
-from loadtest.messages import Done, Failed, FromWorker, Orders, ToWorker
+from loadtest.messages import Done, Failed, FromWorker, Orders, Stop, ToWorker
 from loadtest.processes import deaf_to_the_terminal
-from loadtest.usage import Unreachable
+from loadtest.usage import Limited, Unreachable
 
 END_S: Final = 10.0
 
@@ -40,7 +40,9 @@ class Workers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        if failed is not None:  # of one, or of ours: the others leave in order
+            self.tell(Stop())
         until = time.monotonic() + END_S
         for process in self._processes.values():
             process.join(max(0.0, until - time.monotonic()))
@@ -56,7 +58,8 @@ class Workers:
                 pipe.send(message)
 
     def hear(self, timeout_s: float) -> Iterator[tuple[int, FromWorker]]:
-        """What workers have said, with who said it. Raises `Unreachable`, `WorkerFailed`."""
+        """What workers have said, with who said it. Raises `Limited`, `Unreachable`,
+        `WorkerFailed`."""
         for pipe in wait(list(self._pipes), timeout_s):
             assert isinstance(pipe, Connection)
             number = self._pipes[pipe]
@@ -71,6 +74,8 @@ class Workers:
             if isinstance(message, Done):
                 self._done.add(number)
             elif isinstance(message, Failed):
+                if message.refused:
+                    raise Limited(message.refused, message.what)
                 raise (Unreachable if message.unreachable else WorkerFailed)(message.what)
             yield number, message
 

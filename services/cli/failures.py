@@ -31,7 +31,7 @@ MEANINGS = {
     Exit.NOT_FOUND: "no such game, table or file",
     Exit.IN_USE: "a port, a directory or a store is in use, or holds something else",
     Exit.CHILD_ENDED: "a process that the demo or the load tester started ended by itself",
-    Exit.REFUSED: "the exchange refused what an operator asked for",
+    Exit.REFUSED: "the exchange refused what an operator, or a load test, asked for",
     Exit.NOT_WRITTEN: "a file, or the output, could not be written: no room for it, say",
     Exit.TOO_SLOW: "a gate of the load tester failed, or it has become slower",
     Exit.INTERRUPTED: "interrupted",

@@ -16,8 +16,12 @@ class ClientError(Exception):
 class Refused(ClientError):
     """The exchange refused a call. `reason` is a word of its errors table."""
 
-    def __init__(self, code: StatusCode, reason: str, message: str) -> None:
+    def __init__(
+        self, code: StatusCode, reason: str, message: str, retry_after_s: float = 0.0
+    ) -> None:
+        """`retry_after_s`: when the same may be asked again; 0: waiting does not help."""
         super().__init__(f"{code.name}: {reason or message}")
+        self.retry_after_s = retry_after_s
         self.code = code
         self.reason = reason
         self.message = message
@@ -90,4 +94,5 @@ def _details(
 
 
 def refused(error: aio.AioRpcError) -> Refused:
-    return Refused(error.code(), details_of(error)[0], error.details() or "")
+    reason, retry_after_s = details_of(error)
+    return Refused(error.code(), reason, error.details() or "", retry_after_s)

@@ -44,7 +44,7 @@ async def small_load(
     streams = connections(wanted.target, wanted.streams_per_connection)  # type: ignore[call-arg]
     crowd = Crowd(wanted, Opener(persons, wanted.wish), streams)
     try:
-        await persons.sign_in()
+        await persons.sign_in(tables, lambda guests, total: None)
         for slot in crowd.slots:
             await crowd.open(slot)
         crowd.go(time.monotonic())

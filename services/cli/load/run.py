@@ -13,7 +13,7 @@ from loadtest.local import LocalExchange
 from loadtest.null.process import NullExchange
 from loadtest.options import Options
 from loadtest.screen import watcher
-from loadtest.usage import Unreachable, Unusable
+from loadtest.usage import Limited, Unreachable, Unusable
 from services.cli.failures import Exit, Failure
 from services.cli.load.asked import Asked, settle
 from services.cli.load.own import OwnExchange
@@ -43,13 +43,19 @@ def load(asked: Asked) -> int:
             played = run.run(options, _command(), own, watching, beside, most)
     except Unusable as problem:
         raise Failure(Exit.USAGE, problem.what, "", problem.remedy) from None
+    except Limited as limited:
+        raise Failure(
+            Exit.REFUSED,
+            f"the exchange at {asked.target or 'this machine'} refuses what this run needs",
+            str(limited),
+            limited.remedy,
+        ) from None
     except Unreachable as failure:
         raise Failure(
             Exit.UNREACHABLE,
             f"the exchange at {asked.target or 'this machine'} does not play",
             str(failure),
-            failure.remedy
-            or "see that a gateway listens there, and with which limits (PIT_PROFILE=load)",
+            failure.remedy or "see that a gateway of this version listens there",
         ) from None
     finally:
         if own is not None:
