@@ -98,7 +98,7 @@ def compiled_modules() -> list:
 
     paths = sorted({path for pattern in HOT for path in glob(pattern)})
     return mypycify(
-        [path for path in paths if not path.endswith("__init__.py")],
+        ["--always-true=NATIVE", *(path for path in paths if not path.endswith("__init__.py"))],
         opt_level=os.environ.get("COMPILE_LEVEL", "3"),
         debug_level="0",
         multi_file=True,  # a single file of all modules keeps a compiler busy for many minutes

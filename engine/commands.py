@@ -85,6 +85,32 @@ class Offer(SeatCommand):
     limit_ms: int
     """How long it stays open; 0 for as long as the round lasts."""
 
+    def __init__(
+        self,
+        seat: int,
+        attach: int,
+        generation: int,
+        number: int,
+        round: int,  # noqa: A002
+        seen_seq: int,
+        content: int,
+        lot: int,
+        directed_at: int,
+        immediate: bool,
+        limit_ms: int,
+    ) -> None:
+        self.seat = seat  # type: ignore[misc, unused-ignore]
+        self.attach = attach  # type: ignore[misc, unused-ignore]
+        self.generation = generation  # type: ignore[misc, unused-ignore]
+        self.number = number  # type: ignore[misc, unused-ignore]
+        self.round = round  # type: ignore[misc, unused-ignore]
+        self.seen_seq = seen_seq  # type: ignore[misc, unused-ignore]
+        self.content = content  # type: ignore[misc, unused-ignore]
+        self.lot = lot  # type: ignore[misc, unused-ignore]
+        self.directed_at = directed_at  # type: ignore[misc, unused-ignore]
+        self.immediate = immediate  # type: ignore[misc, unused-ignore]
+        self.limit_ms = limit_ms  # type: ignore[misc, unused-ignore]
+
 
 @value
 class Withdraw(SeatCommand):

@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from engine import commands as c
 from engine.decide import bell, gate, operators, play, rematch, rounds, seats, streams, timers
-from engine.decide.gate import Chance, Decision, Outcome, answered
+from engine.decide.gate import Chance, Decision, Outcome
+from engine.events import Answered
 from engine.table import Seat, Table
 
 SEAT_ACTS: Final[dict[type, Callable[[Table, int, Seat, Any, int, Chance], Outcome]]] = {
@@ -59,7 +60,7 @@ def decide(table: Table, command: c.Command, now_ms: int, chance: Chance) -> Dec
         ):
             outcome = act(table, index, seat, asked, now_ms, chance)
             if isinstance(outcome, tuple):
-                return outcome, answered(
+                return outcome, Answered(
                     index, asked.attach, seat.bot, asked.generation, asked.number,
                     asked.content, 0, (), table.seq + 1, True,
                 )  # fmt: skip

@@ -23,7 +23,7 @@ from engine.limits import ANSWERS_KEPT
 from engine.rejections import CONSUMES_FROM, Rejection
 from engine.shown import Phase
 from engine.table import Numbers, Seat, Table
-from engine.value import maker, value
+from engine.value import value
 
 Chance = Callable[[int], bytes]
 Events = tuple[Event, ...]
@@ -40,8 +40,6 @@ class Refusal:
 
 Outcome = Events | Refusal
 Act = Callable[[Table, int, Seat, Any, int, Chance], Outcome]
-
-answered = maker(Answered)
 
 CONSUMES: Final = int(CONSUMES_FROM)
 ALREADY_STARTED: Final = Refusal(int(Rejection.ALREADY_STARTED))
@@ -60,7 +58,7 @@ TABLE_NOT_FOUND: Final = Refusal(int(Rejection.TABLE_NOT_FOUND))
 
 def refused(table: Table, seat: Seat | None, command: c.SeatCommand, why: Refusal) -> Answered:
     """The answer of a refused act. Kept, where the refusal consumes the number."""
-    return answered(
+    return Answered(
         command.seat, command.attach, _stand_in_acts(seat) if seat else False,
         command.generation, command.number, command.content, why.rejection, why.parameters,
         table.seq, why.rejection >= CONSUMES,

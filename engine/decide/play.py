@@ -12,7 +12,6 @@ from engine.lots import fault
 from engine.rejections import Rejection
 from engine.shown import Phase
 from engine.table import Seat, Table
-from engine.value import maker
 
 CARDS_NOT_IN_HAND: Final = Refusal(int(Rejection.CARDS_NOT_IN_HAND))
 DIRECTED_AT_EMPTY_SEAT: Final = Refusal(int(Rejection.DIRECTED_AT_EMPTY_SEAT))
@@ -24,9 +23,6 @@ NOTHING_TO_WITHDRAW: Final = Refusal(int(Rejection.NOTHING_TO_WITHDRAW))
 NO_PARTNER: Final = Refusal(int(Rejection.NO_PARTNER))
 NO_SUCH_PHRASE: Final = Refusal(int(Rejection.NO_SUCH_PHRASE))
 OFFER_TRADED: Final = Refusal(int(Rejection.OFFER_TRADED))
-
-offer_opened = maker(OfferOpened)
-traded = maker(Traded)
 
 WITHDRAWN: Final = int(Why.WITHDRAWN)
 
@@ -65,11 +61,11 @@ def offer(
         return CARDS_NOT_IN_HAND
     if partner_index != NOBODY:
         received = table.seats[partner_index].offer_lot
-        return (traded(index, partner_index, size, lot, received, now_ms),)
+        return (Traded(index, partner_index, size, lot, received, now_ms),)
     if command.immediate:
         return NO_PARTNER
     ends_at_ms = now_ms + limit_ms if limit_ms else 0
-    return (offer_opened(index, size, lot, directed_at, ends_at_ms, now_ms),)
+    return (OfferOpened(index, size, lot, directed_at, ends_at_ms, now_ms),)
 
 
 def _lot_refused(table: Table, lot: int) -> Refusal:

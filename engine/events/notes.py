@@ -25,6 +25,30 @@ class Answered:
     """Whether the table remembers it. False for an answer given again, and for a refusal that
     consumed no number: `evolve` passes over those."""
 
+    def __init__(
+        self,
+        seat: int,
+        attach: int,
+        bot: bool,
+        generation: int,
+        number: int,
+        content: int,
+        rejection: int,
+        parameters: tuple[int, ...],
+        seq: int,
+        kept: bool,
+    ) -> None:
+        self.seat = seat  # type: ignore[misc, unused-ignore]
+        self.attach = attach  # type: ignore[misc, unused-ignore]
+        self.bot = bot  # type: ignore[misc, unused-ignore]
+        self.generation = generation  # type: ignore[misc, unused-ignore]
+        self.number = number  # type: ignore[misc, unused-ignore]
+        self.content = content  # type: ignore[misc, unused-ignore]
+        self.rejection = rejection  # type: ignore[misc, unused-ignore]
+        self.parameters = parameters  # type: ignore[misc, unused-ignore]
+        self.seq = seq  # type: ignore[misc, unused-ignore]
+        self.kept = kept  # type: ignore[misc, unused-ignore]
+
 
 @value
 class RequestAnswered:

@@ -16,6 +16,22 @@ class OfferOpened:
     """0 where it has no limit."""
     at_ms: int
 
+    def __init__(
+        self,
+        seat: int,
+        size: int,
+        lot: int | None,
+        directed_at: int,
+        ends_at_ms: int,
+        at_ms: int,
+    ) -> None:
+        self.seat = seat  # type: ignore[misc, unused-ignore]
+        self.size = size  # type: ignore[misc, unused-ignore]
+        self.lot = lot  # type: ignore[misc, unused-ignore]
+        self.directed_at = directed_at  # type: ignore[misc, unused-ignore]
+        self.ends_at_ms = ends_at_ms  # type: ignore[misc, unused-ignore]
+        self.at_ms = at_ms  # type: ignore[misc, unused-ignore]
+
 
 @value
 class OfferEnded:
@@ -38,6 +54,22 @@ class Traded:
     received: int | None
     """What `seat` received and `partner` gave; private to the two."""
     at_ms: int
+
+    def __init__(
+        self,
+        seat: int,
+        partner: int,
+        size: int,
+        given: int | None,
+        received: int | None,
+        at_ms: int,
+    ) -> None:
+        self.seat = seat  # type: ignore[misc, unused-ignore]
+        self.partner = partner  # type: ignore[misc, unused-ignore]
+        self.size = size  # type: ignore[misc, unused-ignore]
+        self.given = given  # type: ignore[misc, unused-ignore]
+        self.received = received  # type: ignore[misc, unused-ignore]
+        self.at_ms = at_ms  # type: ignore[misc, unused-ignore]
 
 
 @value

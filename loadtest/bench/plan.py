@@ -22,7 +22,6 @@ from engine.rules import BLITZ
 from engine.score import corner
 from engine.shown import Phase
 from engine.table import Seat, Table
-from engine.value import maker
 
 SEATS = 4
 RULES = replace(BLITZ, target=10_000, idle_s=300, round_cap_s=3_600)
@@ -37,10 +36,6 @@ CONTENTS = [Random(0).getrandbits(64) for _ in range(256)]
 SHARED: dict[int, int] = {}
 """One object for equal numbers: what a decoder has just made is in the cache, what a plan made
 long ago would not be."""
-
-MAKERS: dict[Any, Callable[..., c.SeatCommand]] = {
-    kind: maker(kind) for kind in (c.Offer, c.Withdraw, c.RingBell, c.Ready)
-}
 
 Step = tuple[Callable[..., c.SeatCommand], int, tuple[Any, ...]]
 """What builds the command, table, arguments."""
@@ -172,7 +167,7 @@ class Planner:
         common = (index, seat.attach, seat.current.generation, seat.current.last + 1, table.round)
         args = (*common, table.seq, self.random.choice(CONTENTS), *own)
         args = tuple(SHARED.setdefault(arg, arg) if type(arg) is int else arg for arg in args)
-        self.steps.append((MAKERS[kind], number, args))
+        self.steps.append((kind, number, args))
         events, answer = decide(table, kind(*args), 1_000_000, no_chance)
         assert isinstance(answer, e.Answered)
         for item in (answer, *events):
