@@ -44,8 +44,13 @@ function marks(u) {
   ctx.restore();
 }
 
+// A second without a value is a gap: a line across it would tell of trades that never were. What has
+// gaps on both sides is no line, so it is a dot.
+const alone = (u, at) => u.data[at].flatMap((value, place, all) =>
+  (value != null && all[place - 1] == null && all[place + 1] == null ? [place] : []));
+
 const series = (label, name, scale = "y") => ({ label, stroke: colour(name), width: 2, value: exact,
-  scale, points: { show: false }, spanGaps: true });
+  scale, points: { show: false, filter: alone, size: 5, fill: colour(name) } });
 
 // The squares are filled, so that a thin line's colour is known.
 const legend = { markers: { width: 0, fill: (u, at) => u.series[at].stroke(u, at) } };
@@ -95,7 +100,8 @@ function percentiles() {
     scales: { x: { time: false }, ...logarithmic },
     series: [
       { label: "percentile", value: (u, at) => (at == null ? "" : (100 * (1 - 10 ** -at)).toFixed(3) + " %") },
-      ...shown.map(([name, ink]) => series(name, ink)),
+      // Each has a value at some of the percentiles only; between them it goes straight.
+      ...shown.map(([name, ink]) => ({ ...series(name, ink), spanGaps: true, points: { show: false } })),
     ],
     axes: [x, y],
   });
