@@ -59,8 +59,8 @@ class Ledger(Account):
         self.scores = [0] * event.seats
 
     def _ready(self, event: events.ReadyGiven) -> Iterator[Finding]:
-        if event.purpose in (Purpose.START, Purpose.NEXT) and event.nonce:
-            self.nonces[event.seat] = event.nonce
+        if event.purpose in (Purpose.START, Purpose.NEXT):  # the last readiness counts
+            self.nonces[event.seat] = event.nonce or NO_NONCE
         yield from ()
 
     def _left(self, event: events.SeatLeft) -> Iterator[Finding]:

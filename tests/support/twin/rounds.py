@@ -38,7 +38,7 @@ def ready(twin: Twin, command: Ready, now_ms: int, chance: Chance) -> None:
     check_ready(twin, command)
     chair = twin.chairs[command.seat]
     chair.ready.add(command.purpose)
-    if command.nonce:
+    if command.purpose != Purpose.OPEN:
         chair.nonce = command.nonce
     twin.say(ReadyGiven(command.seat, command.purpose, command.nonce))
     if twin.phase == Phase.SORTING and all_sorted(twin):
