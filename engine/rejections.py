@@ -95,6 +95,10 @@ class Rejection(IntEnum):
     UNDECIDED = 60
     """The exchange itself failed on this command, again and again, and set it aside."""
 
+    # Wrong now.
+    HAND_SEEN = 61
+    """Who has seen another hand of this round may sit down there from the next one on."""
+
 
 CONSUMES_FROM = Rejection.WRONG_PURPOSE
 """Refusals from this one on consume the command's number and are remembered."""

@@ -51,6 +51,7 @@ from engine.rules import problems, suits_max
 from engine.shown import Phase
 from engine.table import Seat, Table
 
+HAND_SEEN: Final = Refusal(int(Rejection.HAND_SEEN))
 REMOVED: Final = Refusal(int(Rejection.REMOVED))
 SEAT_TAKEN: Final = Refusal(int(Rejection.SEAT_TAKEN))
 SETTINGS_INVALID: Final = Refusal(int(Rejection.SETTINGS_INVALID))
@@ -144,17 +145,16 @@ def join(table: Table, command: c.Join, now_ms: int, chance: Chance) -> Decision
         return refused(table, command, TABLE_CLOSED)
     if seated != NOBODY:
         return accepted(table, command, (), seated)
-    seen = _seats_seen(table, command.person)
-    free = [
-        index
-        for index, seat in enumerate(table.seats)
-        if _is_free(seat) and (not seen or index in seen)
-    ]
+    free = [index for index, seat in enumerate(table.seats) if _is_free(seat)]
     if not free:
         return refused(table, command, TABLE_FULL)
     if wish != NOBODY and wish not in free:
         return refused(table, command, SEAT_TAKEN)
-    index = free[0] if wish == NOBODY else wish
+    seen = _seats_seen(table, command.person)
+    open_now = [index for index in free if not seen or index in seen]
+    if not open_now or (wish != NOBODY and wish not in open_now):
+        return refused(table, command, HAND_SEEN)
+    index = open_now[0] if wish == NOBODY else wish
     events: list[Event] = [SeatTaken(index, command.person, now_ms)]
     if not table.owner:
         events.append(OwnerChanged(command.person))

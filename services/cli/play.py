@@ -10,6 +10,7 @@ import typer
 from engine.limits import SEATS_MAX
 from services.cli.common import load_settings
 from services.cli.failures import Exit, Failure
+from services.cli.names import NAME_LENGTH, bare, is_whole
 from services.cli.numbers import SEATS_MIN
 from services.cli.writing import check_writable, not_written
 
@@ -75,11 +76,11 @@ def play(
             target=target or settings.gateway_target,
             authorities=settings.tls_authorities,
             name=name or _user_name(),
-            table=table,
+            table=_whole_name(table, "--table"),
             seat=seat,
             code=code,
             transfer=transfer,
-            watch=watch,
+            watch=_whole_name(watch, "--watch"),
             new=new,
             rules=rules,
             seats=seats or 0,
@@ -89,6 +90,18 @@ def play(
             switches=tuple(switch),
             transcript=transcript,
         )
+    )
+
+
+def _whole_name(typed: str, option: str) -> str:
+    """Raises `Failure` for the beginning of a name."""
+    if not typed or is_whole(bare(typed)):
+        return typed
+    raise Failure(
+        Exit.USAGE,
+        f"{option} {typed} is no whole name of a table",
+        "what a player may see of the lobby is not all of it, so beginnings are not looked up",
+        f"give all its {NAME_LENGTH} digits and letters, such as {option} 01pckv5mgkj6plk7hgmb7v",
     )
 
 

@@ -116,7 +116,7 @@ MEANINGS: Final[Mapping[Rejection | Refusal, Meaning]] = {
     Refusal.CLIENT_HEADER_MALFORMED: Meaning(_ILL, "pit-client must be name/major.minor.patch"),
     Refusal.CLIENT_TOO_OLD: Meaning(_NOW, "client version not supported (min {min})"),
     Refusal.INVALID_FIELD: Meaning(_ILL, "{field}: {rule}"),
-    Refusal.RULES_CONTRADICT: Meaning(_ILL, "these switches contradict each other: {problem}"),
+    Refusal.RULES_CONTRADICT: Meaning(_ILL, "these rules cannot be played: {problem}"),
     Refusal.ATTACH_EXPECTED: Meaning(_ILL, "the first message is an Attach, and only the first"),
     Refusal.INVALID_SEAT_TOKEN: Meaning(_ILL, "seat token: not one of ours"),
     Refusal.FOREIGN_SEAT_TOKEN: Meaning(
@@ -180,7 +180,7 @@ MEANINGS: Final[Mapping[Rejection | Refusal, Meaning]] = {
     Rejection.NO_SUCH_PHRASE: Meaning(_ILL, "no such phrase"),
     Rejection.SEATS_RANGE: Meaning(_ILL, "seats must be {min}..{max}"),
     Rejection.SEAT_RANGE: Meaning(_ILL, "no such seat"),
-    Rejection.SETTINGS_INVALID: Meaning(_ILL, "settings that contradict each other"),
+    Rejection.SETTINGS_INVALID: Meaning(_ILL, "no table can be like that"),
     Rejection.REASON_LENGTH: Meaning(_ILL, "a reason has {min}..{max} bytes"),
     Rejection.ANNOUNCEMENT_INVALID: Meaning(_ILL, "announcement: key or parameters"),
     Rejection.DELTA_RANGE: Meaning(_ILL, "a correction is 1..{max} points, up or down"),
@@ -207,6 +207,9 @@ MEANINGS: Final[Mapping[Rejection | Refusal, Meaning]] = {
     Rejection.NO_CORNER: Meaning(_NOW, "no corner"),
     Rejection.NOT_FROZEN: Meaning(_NOW, "the table is not frozen"),
     Rejection.UNDECIDED: Meaning(Code.INTERNAL, "the exchange could not decide this command"),
+    Rejection.HAND_SEEN: Meaning(
+        _NOW, "you have seen another hand of this round; the seat is yours to take from the next on"
+    ),
 }
 """In the order of the enums: the gateway's own first, then the table's by precedence."""
 

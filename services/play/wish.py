@@ -15,6 +15,8 @@ from services.client.trust import BadTarget, Untrusted, parse
 
 RULES_USUAL: Final = "blitz"
 SEATS_USUAL: Final = 4
+NUMBER_MAX: Final = 2**31 - 1
+"""Of a switch, as messages hold it; the rules themselves allow less."""
 PLAIN_SWITCHES: Final = frozenset(
     field.name
     for field in fields(Rules)
@@ -104,6 +106,12 @@ class Wish:
             raise Impossible(
                 f"there is no rule set {self.rules!r}", "", f"one of: {', '.join(PRESETS)}"
             )
+        if self.seat is not None and not (self.table or self.code):
+            raise Impossible(
+                f"--seat {self.seat} is a seat at no table",
+                "it says where to sit at a table that is there already, and none is named",
+                "name it with --table or --code, or leave --seat out",
+            )
         if self.joins + bool(self.watch) + self.opens > 1:
             raise Impossible(
                 "one thing at a time: a new table, one to join, or one to watch",
@@ -118,19 +126,27 @@ def switched(switches: tuple[str, ...]) -> table_pb2.Rules:
     message = table_pb2.Rules()
     for switch in switches:
         name, _, text = switch.partition("=")
-        try:
-            if name not in PLAIN_SWITCHES:
-                raise ValueError(f"{name} is not a switch")
-            current = getattr(message, name)
-            flag = isinstance(current, bool)
-            setattr(message, name, _FLAGS[text] if flag else int(text))
-        except (KeyError, ValueError):
+        if name not in PLAIN_SWITCHES:
             raise Impossible(
-                f"{switch!r} is no switch of the rules",
+                f"{switch!r}: there is no switch {name!r}",
                 "a switch is name=number, or name=yes or name=no",
                 f"names: {', '.join(sorted(PLAIN_SWITCHES))}",
+            )
+        flag = isinstance(getattr(message, name), bool)
+        try:
+            setattr(message, name, _FLAGS[text] if flag else int(text))
+        except (KeyError, ValueError):  # also of a number that no message holds
+            raise Impossible(
+                f"{switch!r}: {text!r} is no value of {name}",
+                "it is yes or no" if flag else f"it is a whole number, at most {NUMBER_MAX}",
+                f"give {name}=yes or {name}=no" if flag else f"such as {name}={_usual(name)}",
             ) from None
     return message
+
+
+def _usual(name: str) -> int:
+    """What the usual preset has for a switch."""
+    return int(getattr(PRESETS[RULES_USUAL], name))
 
 
 def table_name(text: str) -> str:
@@ -153,6 +169,7 @@ def impossible(target: str, refused: Refused) -> Impossible:
         "TABLE_NOT_FOUND": "see `pit play` without --table for one of your own; names are in full",
         "TABLE_FULL": "choose another table, or open one: `pit play` without --table",
         "SEAT_TAKEN": "give another --seat, or none",
+        "HAND_SEEN": "wait for the next round, or take the seat you left again",
         "TOO_FEW_PLAYERS": "play with --wait until others sit down, then press r",
         "TABLE_LIMIT": "leave one of them first, or join a table: --table, --code",
         "MAINTENANCE": "games in play go on: join one with --table, or come back later",

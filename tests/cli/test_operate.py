@@ -3,6 +3,7 @@
 import asyncio
 import json
 import secrets
+import stat
 import time
 from pathlib import Path
 
@@ -124,7 +125,20 @@ def test_every_command_over_a_real_exchange(here: Here, valkey_url: str, tmp_pat
         persons(pit, refused, person, table, why)
         exchange(pit, refused, why)
         exported = tmp_path / "game.pit"
-        assert table in pit("operate", "export", table, str(exported)).out
+        assert table in pit("operate", "export", table[:8], str(exported)).out
+        assert stat.S_IMODE(exported.stat().st_mode) == 0o600
+        before = exported.read_bytes()
+        refused("operate", "export", table, str(exported), code=Exit.USAGE, said="never written")
+        refused(
+            "operate",
+            "export",
+            "00" + "a" * 20,
+            str(tmp_path / "none"),
+            code=Exit.NOT_FOUND,
+            said="not found",
+        )
+        assert exported.read_bytes() == before
+        assert [path.name for path in tmp_path.iterdir() if "game" in path.name] == ["game.pit"]
         assert here("verify", "--file", str(exported)).code == 0
         pit("operate", "close", table, *why)
         acts = [json.loads(line) for line in pit("audit", "--json").out.splitlines()]

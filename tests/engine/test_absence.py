@@ -326,10 +326,11 @@ def test_who_left_in_a_round_takes_that_seat_again_or_waits_for_the_next_deal() 
     playing = Playing("blitz", 4).trading()
     playing.leave("p0")
     playing.leave("p1")
-    assert playing.join("p0", 1) == Rejection.SEAT_TAKEN
-    assert playing.join("p1", 0) == Rejection.SEAT_TAKEN
+    assert playing.join("p0", 2) == Rejection.SEAT_TAKEN
+    assert playing.join("p0", 1) == Rejection.HAND_SEEN
+    assert playing.join("p1", 0) == Rejection.HAND_SEEN
     assert kinds(playing.join("p2x", 1))[0] == "SeatTaken", "a stranger to this round may"
-    assert playing.join("p1") == Rejection.TABLE_FULL
+    assert playing.join("p1") == Rejection.HAND_SEEN
     taken = playing.join("p0")
     assert (taken[0].seat, taken[0].person) == (0, "p0")
     playing.leave("p0")

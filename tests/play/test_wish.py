@@ -20,12 +20,51 @@ def test_switches_override_the_preset_each_by_its_kind() -> None:
     assert not message.HasField("idle_s")
 
 
-@pytest.mark.parametrize("switch", ["speed=9", "target", "target=much", "mixed_lots=1", "deck=x"])
-def test_a_wrong_switch_is_told_with_all_that_there_are(switch: str) -> None:
-    with pytest.raises(Impossible) as told:
+@pytest.mark.parametrize("switch", ["speed=9", "", "=5", "deck=x", "Target=5", "target =5"])
+def test_an_unknown_switch_is_told_with_all_that_there_are(switch: str) -> None:
+    with pytest.raises(Impossible, match="there is no switch") as told:
         switched((switch,))
     assert switch in told.value.what
     assert "idle_s" in told.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("switch", "remedy"),
+    [
+        ("target", "such as target="),
+        ("target=much", "such as target="),
+        ("target=99999999999", "such as target="),
+        ("target=-99999999999", "such as target="),
+        ("target=1.5", "such as target="),
+        ("idle_s=" + "9" * 5_000, "such as idle_s="),
+        ("mixed_lots=1", "give mixed_lots=yes or mixed_lots=no"),
+        ("below_zero", "give below_zero=yes or below_zero=no"),
+    ],
+)
+def test_a_wrong_value_of_a_switch_is_told_as_such(switch: str, remedy: str) -> None:
+    """Not that the switch is none: it stands in the list of them."""
+    with pytest.raises(Impossible, match="is no value of") as told:
+        switched((switch,))
+    assert told.value.remedy.startswith(remedy)
+    switched((told.value.remedy.removeprefix("such as ").removeprefix("give ").split()[0],))
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        Wish(HERE, seat=3),
+        Wish(HERE, seat=0, new=True),
+        Wish(HERE, seat=0, rules="blitz"),
+        Wish(HERE, seat=1, watch="t"),
+        Wish(HERE, seat=1, transfer="c"),
+    ],
+)
+def test_a_seat_at_no_table_is_refused(wish: Wish) -> None:
+    with pytest.raises(Impossible, match=f"--seat {wish.seat}") as told:
+        wish.check()
+    assert "--table" in told.value.remedy
+    Wish(HERE, seat=3, table="t").check()
+    Wish(HERE, seat=0, code="c").check()
 
 
 @pytest.mark.parametrize(

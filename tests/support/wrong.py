@@ -31,6 +31,7 @@ class Wrong:
         names = [name for name in vars(Wrong) if name.startswith("with_")]
         opening = ["with_a_table_of_wrong_size", "with_settings_that_contradict"]
         about_play = names[names.index("with_an_unknown_purpose") :]
+        about_play += ["with_another_hand_seen"] * 3  # seldom possible
         self.makers: dict[str, list[Maker]] = {
             "anything": [getattr(self, name) for name in names],
             "opening": [getattr(self, name) for name in opening],
@@ -165,6 +166,18 @@ class Wrong:
 
     def with_an_unknown_purpose(self) -> Command | None:
         return self.ready(self.play.random.choice([0, 4, -1]))
+
+    def with_another_hand_seen(self) -> Command | None:
+        """To a seat other than the one left in this round: a free one, as a rule."""
+        if not self.play.twin.left_this_round:
+            return None
+        person, left = self.play.random.choice(self.play.twin.left_this_round)
+        free = [
+            seat
+            for seat, chair in enumerate(self.play.twin.chairs)
+            if seat != left and not chair.person and not chair.forfeited
+        ]
+        return self.play.join(person, self.play.random.choice(free)) if free else None
 
     def with_a_nonce_of_wrong_length(self) -> Command | None:
         purpose = self.play.random.choice(list(Purpose))

@@ -33,6 +33,7 @@ KID_CHARACTERS_MAX: Final = 32
 TOKEN_CHARACTERS_MAX: Final = 2_048
 SIGN_IN_CHARACTERS_MAX: Final = 64
 INVITE_CHARACTERS_MAX: Final = 64
+INVITE_RULE: Final = "this is no invite code; copy it whole, as the table's owner was shown it"
 """A code has 43."""
 KNOWN_MAX: Final = 8_192
 """Tokens of a kind that are known to hold, at most 2 KiB each and usually a quarter: a client shows

@@ -20,6 +20,7 @@ from services.log.codec import TABLE_ID, LobbyLine
 
 PAGE_SIZE: Final = 50
 PAGE_SIZE_MAX: Final = 100
+PAGE_START_RULE: Final = "must be the next_page_token of the page before, unchanged"
 
 
 def member(kind: type[IntEnum], number: int, field: str) -> int:
@@ -72,9 +73,13 @@ def page_start(token: str, shape: re.Pattern[str] = TABLE_ID) -> str:
     try:
         start = base64.b64decode(token.encode(), altchars=b"-_", validate=True).decode("ascii")
     except ValueError:
-        raise Refused.field("page_token", "as it was given") from None
+        raise Refused.field(
+            "page_token", "must be the next_page_token of the page before, unchanged"
+        ) from None
     if start and not shape.fullmatch(start):
-        raise Refused.field("page_token", "as it was given")
+        raise Refused.field(
+            "page_token", "must be the next_page_token of the page before, unchanged"
+        )
     return start
 
 

@@ -13,7 +13,7 @@ from engine.shown import Phase
 from services.gateway.convert.commands import content_hash
 from services.gateway.errors import Refusal, Refused
 from services.gateway.identity.limits import TRANSFER_CODE_S
-from services.gateway.identity.tokens import INVITE_CHARACTERS_MAX, invite_digest
+from services.gateway.identity.tokens import INVITE_CHARACTERS_MAX, INVITE_RULE, invite_digest
 from services.gateway.lobby.checks import derived_id, listed, matches, request_id, seat_number
 from services.gateway.lobby.limits import QUICK_KEPT_S, QUICK_TRIES_MAX
 from services.gateway.lobby.tables import Tables
@@ -53,8 +53,11 @@ class Seats(Tables):
     def _invited(self, code: str) -> tuple[str, bytes]:
         table, dash, _ = code.partition("-")
         if len(code) > INVITE_CHARACTERS_MAX or not dash:
-            raise Refused.field("invite_code", "as it was given")
-        parsed = parse_table("tables/" + table, self._shards, "invite_code")
+            raise Refused.field("invite_code", INVITE_RULE)
+        try:
+            parsed = parse_table("tables/" + table, self._shards, "invite_code")
+        except Refused:
+            raise Refused.field("invite_code", INVITE_RULE) from None
         return parsed, invite_digest(code)
 
     async def _join(

@@ -36,6 +36,9 @@ def opening(
     if not rules.seats_min <= request.seats <= rules.seats_max:
         raise Refused(Rejection.SEATS_RANGE, min=rules.seats_min, max=rules.seats_max)
     visibility = member(Visibility, request.visibility or Visibility.PUBLIC, "visibility")
+    absent_policy = member(AbsentPolicy, request.absent_policy or AbsentPolicy.BOT, "absent_policy")
+    if absent_policy == AbsentPolicy.WAIT and visibility != Visibility.PRIVATE:
+        raise Refused.field("absent_policy", "to wait for whoever is away needs a private table")
     return commands.OpenTable(
         request_bytes,
         content_hash(request.SerializeToString(deterministic=True)),
@@ -44,7 +47,7 @@ def opening(
         request.seats,
         checked_name(request.display_name, "display_name"),
         visibility,
-        member(AbsentPolicy, request.absent_policy or AbsentPolicy.BOT, "absent_policy"),
+        absent_policy,
         request.bots,
         request.for_bots,
         invite_hash if visibility == Visibility.PRIVATE else b"",
@@ -109,7 +112,10 @@ class Tables(Desk):
     ) -> lobby_pb2.RotateInviteResponse:
         """A new code; all earlier ones are worthless. A repeat is shown the same one, until the
         next is made."""
-        table = (await self._line(caller, request.table)).table
+        line = await self._line(caller, request.table)
+        if line.visibility != Visibility.PRIVATE:
+            raise Refused.field("table", "only a private table has an invite code")
+        table = line.table
         request_bytes = request_id(caller, request.request_id, needed=False)
         invite = self._tokens.invite_code(table, request_bytes)
         command = commands.RotateInvite(

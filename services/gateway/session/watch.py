@@ -14,7 +14,7 @@ from engine.events import Attached
 from engine.rejections import Rejection
 from services.gateway import wire
 from services.gateway.errors import Refused
-from services.gateway.identity.tokens import INVITE_CHARACTERS_MAX, invite_digest
+from services.gateway.identity.tokens import INVITE_CHARACTERS_MAX, INVITE_RULE, invite_digest
 from services.gateway.session.core import Session
 from services.gateway.session.outlet import NO_DOOR
 from services.gateway.session.port import Door, Exchange
@@ -57,7 +57,7 @@ class Spectator(WatchedSeat):
         self._take_place(wanted.table, wanted.resume if wanted.HasField("resume") else None)
         if wanted.invite_code:
             if len(wanted.invite_code) > INVITE_CHARACTERS_MAX:
-                raise Refused.field("tables.invite_code", "as it was given")
+                raise Refused.field("tables.invite_code", INVITE_RULE)
             self._exchange.invite_tried(self.caller)
             self._invite_hash = invite_digest(wanted.invite_code)
         self.seat = NOBODY

@@ -138,13 +138,15 @@ def join(twin: Twin, command: Join, now_ms: int) -> int:
         for seat, chair in enumerate(twin.chairs)
         if not chair.person and not chair.dropped and not chair.forfeited
     ]
-    known = [seat for person, seat in twin.left_this_round if person == command.person]
-    if known:
-        free = [seat for seat in free if seat in known]
     if not free:
         raise Refused(Rejection.TABLE_FULL)
     if command.seat != NOBODY and command.seat not in free:
         raise Refused(Rejection.SEAT_TAKEN)
+    known = [seat for person, seat in twin.left_this_round if person == command.person]
+    if known:
+        free = [seat for seat in free if seat in known]
+    if not free or (command.seat != NOBODY and command.seat not in free):
+        raise Refused(Rejection.HAND_SEEN)
     seat = free[0] if command.seat == NOBODY else command.seat
     twin.say(SeatTaken(seat, command.person, now_ms))
     chair = twin.chairs[seat]
