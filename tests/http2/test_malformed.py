@@ -1,14 +1,20 @@
 """Malformed requests (RFC 9113, section 8.1.1): each ends alone, and nothing of it is said again."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 
 import pytest
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import StreamEnded
 from h2.exceptions import ProtocolError
 from h2.utilities import HeaderValidationFlags, validate_headers
 from hypothesis import given, strategies
 
 from services.http2 import frames
+from services.http2.client import CallFailed, connect
 from services.http2.frames import CONTINUATION, END_HEADERS, END_STREAM, HEADERS, frame
+from services.http2.status import Code
 from support.wires import REQUEST, Client, Wire, data_frame, packed
 
 Field = tuple[bytes, bytes]
@@ -249,3 +255,55 @@ def well_formed(fields: Sequence[Field]) -> bool:
     except ProtocolError:
         return False
     return True
+
+
+ANSWERS: dict[str, Sequence[Field]] = {
+    "no status": [(b"content-type", b"application/grpc")],
+    "a request's fields": [(b":status", b"200"), (b":path", SECRET)],
+    "capital letters": [(b":status", b"200"), (b"X", SECRET)],
+    "of one connection": [(b":status", b"200"), (b"connection", SECRET)],
+}
+
+
+class Answers(asyncio.Protocol):
+    """A server that answers its first call with these fields, and any other as it should."""
+
+    def __init__(self, fields: Sequence[Field]) -> None:
+        settings = H2Configuration(client_side=False, validate_outbound_headers=False)
+        self.h2 = H2Connection(settings)
+        self.fields = fields
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.h2.initiate_connection()
+        transport.write(self.h2.data_to_send())
+
+    def data_received(self, data: bytes) -> None:
+        for event in self.h2.receive_data(data):
+            if isinstance(event, StreamEnded) and event.stream_id == 1:
+                block = self.h2.encoder.encode(self.fields)
+                self.transport.write(frame(HEADERS, END_HEADERS, 1, block))
+            elif isinstance(event, StreamEnded):
+                good = [(b":status", b"200"), (b"grpc-status", b"5")]
+                self.h2.send_headers(event.stream_id, good, end_stream=True)
+        self.transport.write(self.h2.data_to_send())
+
+
+@pytest.mark.parametrize("fields", ANSWERS.values(), ids=ANSWERS.keys())
+async def test_a_malformed_answer_ends_its_call_alone(fields: Sequence[Field]) -> None:
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Answers(fields), "127.0.0.1", 0)
+    client = await connect("127.0.0.1", server.sockets[0].getsockname()[1])
+    try:
+        with pytest.raises(CallFailed) as failed:
+            await client.unary("/x", b"")
+        assert failed.value.status.code == Code.INTERNAL
+        assert SECRET.decode() not in failed.value.status.message
+        with pytest.raises(CallFailed) as failed:
+            await client.unary("/x", b"")
+        assert failed.value.status.code == Code.NOT_FOUND
+        assert not client.closed
+    finally:
+        await client.close()
+        server.close()
