@@ -57,7 +57,7 @@ class Account:
         """The corner not yet scored, and the totals it should bring."""
         self.playing: list[int] = []
         self.tied: tuple[int, ...] = ()
-        """Seats of a round of sudden death."""
+        """Seats of a round of sudden death, or that decided the game by one."""
         self.frozen_at_ms = 0
         self.ended = False
         self.closing = False
@@ -74,10 +74,15 @@ class Account:
         return self.rules
 
     def places_differ(self, places: tuple[int, ...]) -> Iterator[Finding]:
+        """The tied come first, in an order that no score tells; all others by score."""
         for seat, other in permutations(self.playing, 2):
-            if {seat, other} & set(self.tied):
+            if {seat, other} <= set(self.tied):
                 continue
-            if self.scores[seat] > self.scores[other] and places[seat] >= places[other]:
+            if seat in self.tied or other in self.tied:
+                before = seat in self.tied
+            else:
+                before = self.scores[seat] > self.scores[other]
+            if before and places[seat] >= places[other]:
                 yield self.finding("score", f"seat {seat} is placed behind seat {other}")
 
     def book(self, seat: int, delta: int) -> None:

@@ -285,11 +285,16 @@ class Ledger(Account):
         ):
             yield self.finding("score", "the winner has not reached the target")
         self.ended, self.closing = True, event.end == End.CLOSED
+        if event.end not in _BY_RANK:
+            self.tied = ()  # broken off in the middle of a sudden death: the score alone ranks
         yield from self.places_differ(event.places)
 
 
 _BREAKS_OFF: Final = (End.TOO_FEW_PLAYERS, End.NO_PEOPLE, End.CLOSED)
 """Ends that do not wait for the end of a round."""
+
+_BY_RANK: Final = (End.ROUNDS_PLAYED, End.SHARED)
+"""Ends after which a sudden death may have decided the first place."""
 
 _NEEDS_TIME: Final = (
     events.BellRefused, events.Called, events.Cornered, events.Dealt, events.ExchangeOpened,

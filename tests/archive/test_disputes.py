@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from engine import commands, events
-from engine.events import Event, Record
+from engine.events import End, Event, Record
+from engine.rules import PRESETS
 from engine.shown import Phase
 from services.archive import frames
 from services.archive.account import Finding
@@ -129,6 +130,28 @@ def test_another_operators_name_is_refused_by_the_seal(tmp_path: Path, kind: typ
 
 
 CLOSED_EARLY = "the table closes by itself though its game goes on"
+
+
+@pytest.mark.parametrize(
+    ("end", "places", "wrong"),
+    [
+        (End.ROUNDS_PLAYED, (2, 1, 3), ()),
+        (End.SHARED,        (1, 1, 3), ()),
+        (End.SHARED,        (2, 2, 1), ("seat 0 is placed behind seat 2", "seat 1 is placed behind seat 2")),
+        (End.CLOSED,        (2, 2, 1), ()),
+        (End.CLOSED,        (1, 1, 3), ("seat 2 is placed behind seat 0", "seat 2 is placed behind seat 1")),
+    ],
+)  # fmt: skip
+def test_the_tied_come_first_but_where_their_sudden_death_is_broken_off(
+    end: End, places: tuple[int, ...], wrong: tuple[str, ...]
+) -> None:
+    """RULES.md, "Ends": seats 0 and 1 are tied, and seat 2 was lifted over them since."""
+    ledger = Ledger()
+    ledger.rules, ledger.scores, ledger.playing = PRESETS["basic"], [100, 100, 120], [0, 1, 2]
+    ledger.tied = (0, 1)
+    ended = events.GameEnded(int(end), places, (100, 100, 120), 0)
+    found = [finding.text for finding in ledger.check(ended, 0) if finding.kind == "score"]
+    assert tuple(found) == wrong
 
 
 def test_a_game_that_an_operator_broke_off_says_by_whom() -> None:
