@@ -274,10 +274,11 @@ class Exchange:
         )
         return rotated.invite_code
 
-    async def remove_seat(self, table: str, seat: int, reason: str = "") -> None:
-        """Free somebody else's seat; the table's owner only. Players are shown the reason."""
+    async def remove_seat(self, table: str, seat: int, reason: str = "", person: str = "") -> None:
+        """Free somebody else's seat; the table's owner only. Players are shown the reason. With
+        `person` (`people/...`) it is refused where another sits there by now."""
         request = lobby_pb2.RemoveSeatRequest(
-            table=table, seat=seat, reason=reason, request_id=os.urandom(16)
+            table=table, seat=seat, reason=reason, person=person, request_id=os.urandom(16)
         )
         await self._call(
             lambda channel: lobby_pb2_grpc.LobbyServiceStub(channel).RemoveSeat, request

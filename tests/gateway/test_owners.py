@@ -7,6 +7,7 @@ from pit.v1 import lobby_pb2
 
 from engine.commands import Visibility
 from services.gateway.errors import Refused
+from services.gateway.resource_names import person_name
 from services.gateway.session.roles import Caller
 from support.front import Front
 
@@ -99,8 +100,8 @@ async def test_a_private_table_is_not_there_for_strangers() -> None:
             await remove(front, stranger, table, 0)
 
 
-async def remove(front: Front, caller: Caller, table: str, seat: int) -> None:
-    request = lobby_pb2.RemoveSeatRequest(table=table, seat=seat)
+async def remove(front: Front, caller: Caller, table: str, seat: int, person: str = "") -> None:
+    request = lobby_pb2.RemoveSeatRequest(table=table, seat=seat, person=person)
     await front.answer(front.gateway.lobby.remove_seat(caller, request))
 
 
@@ -115,6 +116,21 @@ async def test_the_owner_frees_a_seat_and_its_stream_ends() -> None:
         assert not await my_seats(front, removed.caller)
         with pytest.raises(Refused, match="REMOVED"):
             await front.join(removed.caller, table)
+
+
+async def test_nobody_is_removed_in_the_place_of_who_has_left() -> None:
+    """The owner means the person seen there, who is gone when the command comes."""
+    async with Front() as front:
+        ada, ben, eve = front.person(0), front.person(1), front.person(2)
+        table = await front.table(ada)
+        await front.seated(table, 0, 1)
+        with pytest.raises(Refused, match="NOT_SEATED"):
+            await remove(front, ada, table, 1, person_name(eve.person))
+        assert await my_seats(front, ben)
+        with pytest.raises(Refused, match="INVALID_FIELD"):
+            await remove(front, ada, table, 1, "ben")
+        await remove(front, ada, table, 1, person_name(ben.person))
+        assert not await my_seats(front, ben)
 
 
 @pytest.mark.parametrize(

@@ -812,11 +812,16 @@ class RemoveSeatRequest(_message.Message):
     SEAT_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    PERSON_FIELD_NUMBER: _builtins.int
     table: _builtins.str
     seat: _builtins.int
     request_id: _builtins.bytes
     reason: _builtins.str
     """Shown to the players; may be empty; 240 bytes at most."""
+    person: _builtins.str
+    """`people/{person}`: who is meant. Where another sits there by now, nobody is removed. Empty:
+    whoever sits there.
+    """
     def __init__(
         self,
         *,
@@ -824,10 +829,11 @@ class RemoveSeatRequest(_message.Message):
         seat: _builtins.int = ...,
         request_id: _builtins.bytes = ...,
         reason: _builtins.str = ...,
+        person: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "request_id", b"request_id", "seat", b"seat", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["person", b"person", "reason", b"reason", "request_id", b"request_id", "seat", b"seat", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -17,7 +17,7 @@ from services.gateway.lobby.checks import member, request_id, seat_number
 from services.gateway.lobby.desk import Desk
 from services.gateway.lobby.limits import OPENING_S, TABLES_MAX
 from services.gateway.names import checked_name, checked_reason
-from services.gateway.resource_names import parse_table, table_id
+from services.gateway.resource_names import parse_person, parse_table, table_id
 from services.gateway.session.roles import Caller, Role
 
 OVER: Final = (int(Phase.ENDED), int(Phase.CLOSED))
@@ -134,7 +134,10 @@ class Tables(Desk):
         seat = seat_number(request.seat)
         reason = checked_reason(request.reason, "reason", 0)
         request_bytes = request_id(caller, request.request_id, needed=False)
-        content = content_hash(b"remove %d " % seat + reason.encode())
-        command = commands.RemoveSeat(request_bytes, content, caller.person, seat, reason, "")
+        meant = parse_person(request.person) if request.person else ""
+        content = content_hash(f"remove {seat} {meant} {reason}".encode())
+        command = commands.RemoveSeat(
+            request_bytes, content, caller.person, seat, reason, "", meant
+        )
         await self._ask(table, command)
         return lobby_pb2.RemoveSeatResponse()
