@@ -179,6 +179,8 @@ def _check_store_url(url: str) -> None:
         options = parse(url)
         options.pop("connection_class", connection.Connection)(**options)
         (urlsplit(url).hostname or "localhost").encode("idna")
+        if url.startswith("unix:") and "path" not in options:
+            raise ValueError
     except (ValueError, TypeError):
         raise ValueError(
             "has the form redis://user:password@host:port/number (what is special in a password, "

@@ -1,12 +1,15 @@
 """Settings stop a process that was configured wrongly, by name, and never show a secret."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from services.gateway.doors.tls import TlsFiles
-from services.settings import MASK, SettingsProblem, effective, load
+from services.log.connection import SyncConnection
+from services.log.port import Unavailable
+from services.settings import MASK, Settings, SettingsProblem, effective, load
 from support.certificates import write_pair
 
 
@@ -76,6 +79,38 @@ def test_a_bad_value_is_named(monkeypatch: pytest.MonkeyPatch, name: str, text: 
     with pytest.raises(SettingsProblem, match=name) as problem:
         load()
     assert "pass/word" not in str(problem.value)
+
+
+ODD = (
+    *(" ", ",", ":", "-1", "0", "1e400", "9" * 20, "nan", "null", "[]", "\t", "\x1b[31m", "ü"),
+    *("/", "/dev/null", "/etc/passwd", "/proc/x", "a" * 300, "a" * 5_000, "a..b", "::1", "k1:zz"),
+    *("https://", "redis://", "rediss://", "unix://", "redis://[", "redis://h:port/0", "a://b"),
+    os.fsdecode(b"\xff"),
+)
+
+
+@pytest.mark.parametrize("field", Settings.model_fields)
+def test_an_odd_value_of_any_setting_is_refused_by_name_or_can_be_worked_with(
+    monkeypatch: pytest.MonkeyPatch, field: str
+) -> None:
+    name = f"PIT_{field.upper()}"
+    named = []
+    for text in ODD:
+        monkeypatch.setenv(name, text)
+        try:
+            settings = load()
+        except SettingsProblem as problem:
+            named.append(str(problem))
+            continue
+        assert set(effective(settings)) == {f"PIT_{each.upper()}" for each in Settings.model_fields}
+        settings.archive_directory.exists()
+        assert isinstance(settings.allowed_networks, tuple)
+        if settings.redis_url:
+            server = SyncConnection(settings.redis_url)
+            with suppress(Unavailable):  # a server may be there
+                server.ask("PING")
+            server.close()
+    assert all("PIT_" in problem for problem in named)
 
 
 def test_every_problem_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
