@@ -85,7 +85,9 @@ async def _at_the_table(sitting: Sitting, seat: SeatSession, wish: Wish, why_not
         model.say(f"Back at your seat {place.seat} of {place.table}", seat.log_us)
         model.say("For a new game instead: q, then pit play --new", seat.log_us)
     else:
-        model.say(f"You sit at {place.table}, seat {place.seat}", seat.log_us)
+        model.say(
+            f"You sit at {place.table.removeprefix('tables/')}, seat {place.seat}", seat.log_us
+        )
     if why_not_kept:
         model.say(f"Not kept after you quit: {why_not_kept}", seat.log_us)
     if not wish.joins and (wish.wait or wish.private):

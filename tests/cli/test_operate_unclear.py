@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from services.cli.failures import Exit
+from services.cli.operate.acts import repeated
 from services.client import operator as operator_module
 from support.operated import Operated, operated, people, table_of
 from support.pit import Here, Outcome
@@ -125,3 +126,29 @@ def check_audit(pit: Callable[..., Outcome], told: list[list[str]]) -> None:
         line.split()[-1] == command[-1] for line, command in zip(shown[1:], told, strict=True)
     )
     assert "DONE" in shown[1]
+
+
+def test_who_interrupts_an_act_is_told_how_to_be_sure(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(operator_module.Operator, "close_table", interrupted)
+    table = "00" + "a" * 20
+    outcome = here("operate", "close", table, *WHY, settings={"PIT_OPERATOR_TOKEN": "t"})
+    assert outcome.code == Exit.INTERRUPTED
+    assert f"pit operate close {table} --reason 'the bell counts' --request-id " in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["operate", "x", "-1"], f"pit operate x -1 --request-id {'00' * 16}"),
+        (["operate", "x", "--", "-1"], f"pit operate x --request-id {'00' * 16} -- -1"),
+        (["x", "--request-id=ab", "a b"], "pit x --request-id=ab 'a b'"),
+        (["x", "--request-id", "ab"], "pit x --request-id ab"),
+    ],
+)
+def test_the_command_to_be_given_again(typed: list[str], told: str) -> None:
+    assert repeated(typed, bytes(16)) == told
