@@ -81,13 +81,12 @@ async def _watch(exchange: Exchange, table: str, wish: Wish) -> None:
 async def _at_the_table(sitting: Sitting, seat: SeatSession, wish: Wish, why_not_kept: str) -> None:
     model, place = Model(seat.view), sitting.place
     written = _written(wish, model, seat.log_us, more=sitting.back)
+    table = place.table.removeprefix("tables/")  # as every command shows and takes it
     if sitting.back:
-        model.say(f"Back at your seat {place.seat} of {place.table}", seat.log_us)
+        model.say(f"Back at your seat {place.seat} of {table}", seat.log_us)
         model.say("For a new game instead: q, then pit play --new", seat.log_us)
     else:
-        model.say(
-            f"You sit at {place.table.removeprefix('tables/')}, seat {place.seat}", seat.log_us
-        )
+        model.say(f"You sit at {table}, seat {place.seat}", seat.log_us)
     if why_not_kept:
         model.say(f"Not kept after you quit: {why_not_kept}", seat.log_us)
     if not wish.joins and (wish.wait or wish.private):
