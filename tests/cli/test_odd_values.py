@@ -10,6 +10,7 @@ from typer.main import get_command
 from services.cli.failures import Exit
 from services.cli.main import app
 
+PIT = get_command(app)
 HUGE = (
     "99999999999999999999",
     "9" * 5_000,
@@ -40,7 +41,7 @@ def numbers() -> list[tuple[tuple[str, ...], str]]:
     """Every option and argument that is a number, with the command it belongs to."""
     return [
         (path, parameter.name or "")
-        for path, command in commands(get_command(app))
+        for path, command in commands(PIT)
         for parameter in command.params
         if kind(parameter) in (int, float)
     ]
@@ -48,7 +49,7 @@ def numbers() -> list[tuple[tuple[str, ...], str]]:
 
 def typed(path: tuple[str, ...], wanted: str, text: str) -> list[str]:
     """A whole command in which this parameter is that text, and every other one is right."""
-    command = dict(commands(get_command(app)))[path]
+    command = dict(commands(PIT))[path]
     options: list[str] = []
     arguments: list[str] = []
     for parameter in command.params:
@@ -88,5 +89,5 @@ def test_a_number_out_of_every_range_is_refused(
 
 def parsed(capsys: pytest.CaptureFixture[str], words: list[str]) -> tuple[object, str]:
     with pytest.raises(SystemExit) as ended:
-        get_command(app).main(words, prog_name="pit")
+        PIT.main(words, prog_name="pit")
     return ended.value.code, capsys.readouterr().err
