@@ -18,6 +18,7 @@ LONGEST = (
     "matcher/test_processes.py",
     "deploy/test_live.py",
     "cli/test_drill.py",
+    "cli/test_serve.py",
     "loadtest/test_local.py",
     "engine/test_twin.py",
     "bots/test_table_manners.py",
