@@ -27,6 +27,9 @@ INSTALL = {
     "mount": "run as root, where disks may be mounted (in a container: --cap-add SYS_ADMIN)",
 }
 
+NOT_EVERYWHERE = {"chromium", "systemd", "mount"}
+"""What a system may not have, or a container not be allowed: CI does without where it must."""
+
 PROGRAM = {
     "redis": "redis-server",
     "prometheus": "promtool",
