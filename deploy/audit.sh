@@ -1,16 +1,15 @@
 #!/bin/sh
 # Looks for known vulnerabilities in what requirements.txt locks: `audit.sh PIP_AUDIT`, a program.
-# Where its data cannot be reached, says so and fails nothing.
+# Fails where one is known. Where its data cannot be reached, says so, and why, and fails nothing.
 set -u
 file=$(dirname "$0")/requirements.txt
 said=$("$1" --disable-pip --require-hashes --progress-spinner off -r "$file" 2>&1)
-code=$?
 case $said in
-*"Found "*" known vulnerabilit"*) ;;
-*"could not be audited"* | *"Max retries exceeded"* | *"Could not connect"* | *"timed out"*)
-    echo "$file: NOT audited, the data on vulnerabilities cannot be reached from here"
-    exit 0
+*"Found "*" known vulnerabilit"*)
+    echo "$said"
+    exit 1
     ;;
+*"No known vulnerabilities found"*) echo "$said" ;;
+*) echo "$file: NOT audited, the data on vulnerabilities cannot be read from here: ${said##*
+}" ;;
 esac
-echo "$said"
-exit $code
