@@ -72,14 +72,17 @@ def _check_offers(table: Table) -> None:
 
 
 def _check_seats(table: Table) -> None:
-    over = table.phase == Phase.ENDED
+    # None where it was over, and dumped, before places were kept.
+    placed = table.phase == Phase.ENDED and any(seat.place for seat in table.seats)
     persons = [seat.person for seat in table.seats if seat.person]
     _demand(len(persons) == len(set(persons)), "seats", "a person sits twice")
     for index, seat in enumerate(table.seats):
         _demand(seat.holder in (0, seat.attach), "seats", f"seat {index} is held by an old stream")
         _demand(not (seat.bot and seat.bot_wanted), "seats", f"seat {index} wants a second bot")
         _demand(seat.person or not seat.absence, "seats", f"nobody is away from empty seat {index}")
-        _demand(not over or seat.dropped == (not seat.place), "seats", f"seat {index} has no place")
+        _demand(
+            not placed or seat.dropped == (not seat.place), "seats", f"seat {index} has no place"
+        )
         for numbers in seat.numbers:
             begun = numbers.generation or not numbers.last
             _demand(begun, "I8", f"seat {index} has numbers and no generation")

@@ -49,10 +49,10 @@ class SeatShown:
     """0 without an open offer."""
     offer_directed_at: int
     offer_ends_at_ms: int
-    place: int
-    """1 for the winner, equal where shared; 0 before the end, and where it does not play."""
     plays_again: bool
     """Has voted for a rematch."""
+    place: int = 0
+    """1 for the winner, equal where shared; 0 before the end, and where it does not play."""
 
 
 @value

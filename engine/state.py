@@ -40,9 +40,10 @@ SEAT_FIELDS: Final = (
     "holder", "connected", "gateway", "stream", "absence", "away_until_ms", "active_ms",
     "idle_since_ms", "idle_ms", "ready", "nonce", "hand", "offer_size", "offer_lot",
     "offer_directed_at", "offer_ends_at_ms", "offer_seq", "traded_seq", "traded_ms",
-    "bell_locked_until_ms", "score", "corners", "penalties", "best_corner", "place",
-    "plays_again",
+    "bell_locked_until_ms", "score", "corners", "penalties", "best_corner",
+    "plays_again", "place",
 )  # fmt: skip
+"""What came later stands at the end: in a table dumped before, it is as in a new one."""
 Getter = Callable[[Any], tuple[Any, ...]]
 _table_fields: Final[Getter] = attrgetter(*TABLE_FIELDS)
 _table_tuples: Final[Getter] = attrgetter(*TUPLE_FIELDS)
@@ -136,7 +137,7 @@ def _loaded_request(plain: list[Any]) -> RequestAnswered:
 def _loaded_seat(plain: list[Any]) -> Seat:
     plain_fields, person, stand_in, stand_in_acts = plain
     seat = Seat()
-    for name, held in zip(SEAT_FIELDS, plain_fields, strict=True):
+    for name, held in zip(SEAT_FIELDS, plain_fields, strict=False):
         setattr(seat, name, held)
     for numbers, (generation, last, kept, refusals) in zip(
         seat.numbers, (person, stand_in), strict=True

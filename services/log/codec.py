@@ -11,8 +11,8 @@ booleans and nil.
 
 A decoder looks at the length first, lets msgpack unpack within limits, and then checks every
 field's exact type and range (`services.log.schema`). Whatever the bytes, nothing but
-`Undecodable` comes out. Codes never change their meaning; a field is added at the end, under a
-new version, and older versions stay readable.
+`Undecodable` comes out. Codes never change their meaning; a field is added at the end, with a
+default and under a new version (`services.log.schema.ADDED`), and older versions stay readable.
 """
 
 import re
@@ -44,8 +44,10 @@ __all__ = [
     "unpack_table",
 ]
 
-VERSION: Final = 1
-"""What writers write. Readers know this one and every released one before it."""
+VERSION: Final = 2
+"""What writers write. Version 1 had not what `schema.ADDED` names, and in tables no places."""
+OLDEST_VERSION: Final = 1
+"""Readers know every one from this on: what a field that came later then has is its default."""
 
 COMMAND_BYTES_MAX: Final = 4 * 1024
 """The largest, a table with all switches and a long name, has about 300."""
@@ -179,7 +181,8 @@ def _unpack(data: bytes, bytes_max: int, array_max: int, bin_max: int, as_list: 
     kind = list if as_list else tuple
     if type(unpacked) is not kind or not unpacked:
         raise Undecodable("shape")
-    if type(unpacked[0]) is not int or unpacked[0] != VERSION:
+    version = unpacked[0]
+    if type(version) is not int or not OLDEST_VERSION <= version <= VERSION:
         raise Undecodable("version")
     return unpacked
 

@@ -44,6 +44,10 @@ SEAT_LIKE_MAX = (1 << 32) - 1
 CARDS_MAX = (1 << 50) - 1
 """Ten lanes of five bits."""
 
+ADDED = frozenset({("RemoveSeat", "meant"), ("SeatShown", "place")})
+"""Fields that version 1 of the format had not. They are the last of their classes, and what it
+wrote is read with their defaults."""
+
 SEAT_LIKE = frozenset(
     {"seat", "directed_at", "offer_directed_at", "viewer", "dealer", "bull_seat", "bear_seat"}
 )
@@ -91,6 +95,8 @@ def compile_class(cls: type, *head: int) -> tuple[Encoder, Decoder]:
     names = [field.name for field in fields(cls)]
     for name in names:
         _add_field(source, name, hints[name])
+    later = tuple(field.default for field in fields(cls) if (cls.__name__, field.name) in ADDED)
+    source.names["completed"] = _completer(len(head) + len(names), later)
     text = _encoder_text(source, head) + _decoder_text(source, names, len(head))
     namespace = source.names | {"cls": cls}
     # The text is made of field names of our own classes, at import; no input reaches it.
@@ -135,7 +141,7 @@ def _decoder_text(source: _Source, names: list[str], head: int) -> str:
     lines = [
         "def decode(data):",
         f"    if type(data) is not tuple or len(data) != {head + len(names)}:",
-        "        raise Undecodable('shape')",
+        "        data = completed(data)",
     ]
     if names:
         lines.append("    (" + "".join(f"{name}, " for name in ["_"] * head + names) + ") = data")
@@ -145,6 +151,19 @@ def _decoder_text(source: _Source, names: list[str], head: int) -> str:
             lines.append(f"        raise Undecodable('{reason}')")
     lines.append(f"    return cls({', '.join(source.decoded)})")
     return "\n".join(lines) + "\n"
+
+
+def _completer(length: int, later: Fields) -> Callable[[Any], Fields]:
+    """What an older version wrote, with the defaults of the fields that came later."""
+
+    def completed(data: Any) -> Fields:
+        missing = length - len(data) if type(data) is tuple else 0
+        if not 0 < missing <= len(later):
+            raise Undecodable("shape")
+        whole: Fields = data + later[-missing:]
+        return whole
+
+    return completed
 
 
 def _add_field(source: _Source, name: str, hint: Any) -> None:

@@ -85,6 +85,21 @@ def test_a_hundred_more_lives_are_rebuilt() -> None:
         assert_rebuilt(a_life(seed))
 
 
+def test_what_was_dumped_before_places_were_kept_is_loaded_without_them() -> None:
+    playing = Playing("blitz", 4).dealt()
+    plain = dump(playing.table)
+    assert [seat[0].pop() for seat in plain[6]] == [0, 0, 0, 0]
+    assert digest(load(plain)) == digest(playing.table)
+    while playing.table.phase != Phase.ENDED:
+        playing.corner(0)
+        playing.next_round()
+    plain = dump(playing.table)
+    assert min(seat[0].pop() for seat in plain[6]) == 1
+    over = load(plain)
+    check(over)
+    assert [seat.place for seat in over.seats] == [0, 0, 0, 0]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_loaded_table_is_the_table_that_was_dumped(seed: int) -> None:
     """At any moment, worked-out fields included: from there on both live the same life."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from engine import commands, events
 from services.log import codec
 from services.log.codec import InBatch, LobbyLine, Undecodable
-from services.log.schema import REASONS, range_of
+from services.log.schema import ADDED, REASONS, range_of
 from support.turns import table
 
 COMMANDS = list(codec._COMMANDS.values())
@@ -23,6 +23,7 @@ ITEMS = list(codec._ITEMS.values())
 A_FEW = settings(max_examples=settings.default.max_examples // 5)
 """For tests that run once a class: there are some forty."""
 GOLDEN = Path(__file__).parent / "golden_bytes.json"
+OLDEST = Path(__file__).parent / "golden_bytes_1.json"
 
 
 # ------------------------------------------------------------------ any value of any class
@@ -145,7 +146,8 @@ def samples() -> dict[str, bytes]:
     return found
 
 
-def sample(hint: Any, name: str = "") -> Any:
+def sample(hint: Any, name: str = "", *, oldest: bool = False) -> Any:
+    """With `oldest` as the first version had it: what came later has its default."""
     origin = get_origin(hint)
     if hint is bool:
         return True
@@ -156,11 +158,12 @@ def sample(hint: Any, name: str = "") -> Any:
     if hint is bytes:
         return name.encode()
     if origin in (Union, types.UnionType):
-        return sample(get_args(hint)[0], name)
+        return sample(get_args(hint)[0], name, oldest=oldest)
     if origin is tuple:
-        return (sample(get_args(hint)[0], name),) * 2
+        return (sample(get_args(hint)[0], name, oldest=oldest),) * 2
     hints = get_type_hints(hint)
-    return hint(*(sample(hints[one.name], one.name) for one in fields(hint)))
+    there = [one for one in fields(hint) if not oldest or (hint.__name__, one.name) not in ADDED]
+    return hint(*(sample(hints[one.name], one.name, oldest=oldest) for one in there))
 
 
 def test_the_bytes_stay_what_they_are():
@@ -168,6 +171,23 @@ def test_the_bytes_stay_what_they_are():
     never an edit of `golden_bytes.json`."""
     golden = json.loads(GOLDEN.read_text())
     assert {name: packed.hex() for name, packed in samples().items()} == golden
+
+
+@pytest.mark.parametrize(("name", "packed"), json.loads(OLDEST.read_text()).items())
+def test_what_the_first_version_wrote_is_read(name: str, packed: str):
+    kind, _, cls = name.partition(" ")
+    data = bytes.fromhex(packed)
+    if kind == "command":
+        assert codec.unpack_command(data) == sample(getattr(commands, cls), oldest=True)
+    elif kind == "record":
+        [item] = codec.unpack_record(table(0), data).items
+        assert item == sample(getattr(events, cls), oldest=True)
+    elif name == "lobby line":
+        assert codec.unpack_lobby_line(data) == sample(LobbyLine, oldest=True)
+    elif name == "table":
+        assert codec.unpack_table(data) == [1, "text", b"bytes", None, True, [2, [3]]]
+    else:
+        assert codec.unpack_batch(data).gateway == "gateway"
 
 
 # ------------------------------------------------------------------ what is refused
@@ -206,7 +226,8 @@ def changed(at: int, thing: Any) -> bytes:
         (b"\x90", "shape"),
         (b"\x91\x01", "shape"),
         (b"\x92\xc3\x17", "version"),
-        (b"\x92\x02\x17", "version"),
+        (b"\x92\x00\x17", "version"),
+        (b"\x92\x03\x17", "version"),
         (b"\x92\xcd\x03\xe7\x17", "version"),
         (b"\x92\x01\x63", "code"),
         (b"\x92\x01\xc3", "code"),

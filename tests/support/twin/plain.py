@@ -151,8 +151,8 @@ def chair_fields(twin: Twin, chair: Chair) -> dict[str, Any]:
         "corners": chair.corners,
         "penalties": chair.penalties,
         "best_corner": chair.best_corner,
-        "place": chair.came_in,
         "plays_again": chair.wants_rematch,
+        "place": chair.came_in,
     }
 
 
