@@ -29,9 +29,12 @@ _SEEN: Final = frozenset("LNPS")
 def checked_name(name: str, field: str) -> str:
     """1 to 64 visible characters, in their composed form. Raises `Refused`."""
     wrong = _unfit(name)
+    if wrong is None:
+        # Only then, so that it costs no more than a name; some letters are longer composed.
+        name = unicodedata.normalize("NFC", name)
+        wrong = _unfit(name)
     if wrong is not None:
         raise Refused.field(field, f"1 to {NAME_CHARACTERS_MAX} visible characters{wrong}")
-    name = unicodedata.normalize("NFC", name)  # after the length: what it costs is bounded then
     if _stacks_marks(name):
         raise Refused.field(field, f"at most {MARKS_MAX} accents or other marks on one letter")
     return name

@@ -62,10 +62,10 @@ def parse_table(name: str, shards: int, field: str = "table") -> str:
     return table
 
 
-def parse_person(name: str, field: str = "person") -> str:
-    """The id in a player's name. Raises `Refused`."""
+def parse_person(name: str, field: str = "person", *, bots: bool = False) -> str:
+    """The id in a player's name, or with `bots` in a bot's as well. Raises `Refused`."""
     prefix, _, person = name.partition("/")
-    if prefix != "people" or not is_person(person) or not person.startswith("p"):
+    if prefix != "people" or not is_person(person) or not (bots or person.startswith("p")):
         raise Refused.field(field, "must be people/{person}")
     return person
 

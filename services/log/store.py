@@ -175,11 +175,13 @@ def _durability(server: SyncConnection, info: Mapping[str, str], may_ask: bool) 
 
 
 def _info(server: SyncConnection) -> dict[str, str]:
-    """What INFO says; nothing where asking is not allowed."""
+    """What INFO says; nothing where it is not to be had."""
     try:
         return server_info(server)
-    except NotAllowed:
-        return {}
+    except LogError as error:
+        if _withheld(error):
+            return {}
+        raise
 
 
 def server_info(server: SyncConnection) -> dict[str, str]:
@@ -194,11 +196,18 @@ def parse_info(told: bytes) -> dict[str, str]:
 
 
 def _config(server: SyncConnection, name: str, may_ask: bool) -> str | None:
-    """A setting, or `None` where asking is not allowed."""
+    """A setting, or `None` where it is not to be had."""
     if not may_ask:
         return None
     try:
         reply: Any = server.ask("CONFIG", "GET", name)
-    except NotAllowed:
-        return None
+    except LogError as error:
+        if _withheld(error):
+            return None
+        raise
     return reply[1].decode() if reply else None
+
+
+def _withheld(error: LogError) -> bool:
+    """Whether the server does not answer this to us, or to nobody: managed ones have no CONFIG."""
+    return isinstance(error, NotAllowed) or str(error).startswith("ERR unknown command")

@@ -178,6 +178,7 @@ def test_marks_stacked_on_a_letter_are_refused_with_the_rule() -> None:
         ("Ada ", ", without U+0020 (space) at the beginning or the end"),
         ("\u3000Ada", ", without U+3000 (ideographic space) at the beginning or the end"),
         ("x" * 65, ", not 65"),
+        ("\ufb2c" * 43, ", not 129"),  # three characters each, once composed
         ("", ""),
         ("\u0301", ""),
     ],

@@ -160,6 +160,16 @@ def test_a_server_that_does_not_tell_is_not_called_unfit(valkey_url: str):
     raw.close()
 
 
+@pytest.mark.parametrize(("gone", "durability"), [("CONFIG", "unknown"), ("INFO", "everysec")])
+def test_a_server_without_the_command_is_not_called_unfit(
+    tmp_path: Path, gone: str, durability: str
+):
+    """As most managed ones are."""
+    with EmbeddedServer(tmp_path, options=("--rename-command", gone, "")) as server:
+        found = fitness(server.url)
+    assert (found.durability, found.problems) == (durability, ())
+
+
 # ------------------------------------------------------------------ the embedded server
 
 

@@ -32,7 +32,10 @@ class _AuditOutcome:
 class _AuditOutcomeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_AuditOutcome.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     AUDIT_OUTCOME_UNSPECIFIED: _AuditOutcome.ValueType  # 0
-    """The act itself, before it takes effect. Where no later entry tells of it, it was done."""
+    """The act itself, before it takes effect. Where no later entry tells of it, it was
+    done, unless the gateway or the store failed in that moment: sent again with the same id, it is
+    done once.
+    """
     AUDIT_OUTCOME_DONE: _AuditOutcome.ValueType  # 1
     """Only where an earlier entry says otherwise."""
     AUDIT_OUTCOME_REFUSED: _AuditOutcome.ValueType  # 2
@@ -45,7 +48,10 @@ class AuditOutcome(_AuditOutcome, metaclass=_AuditOutcomeEnumTypeWrapper):
     """What an entry tells of the act with its request id."""
 
 AUDIT_OUTCOME_UNSPECIFIED: AuditOutcome.ValueType  # 0
-"""The act itself, before it takes effect. Where no later entry tells of it, it was done."""
+"""The act itself, before it takes effect. Where no later entry tells of it, it was
+done, unless the gateway or the store failed in that moment: sent again with the same id, it is
+done once.
+"""
 AUDIT_OUTCOME_DONE: AuditOutcome.ValueType  # 1
 """Only where an earlier entry says otherwise."""
 AUDIT_OUTCOME_REFUSED: AuditOutcome.ValueType  # 2

@@ -134,7 +134,7 @@ class Tables(Desk):
         seat = seat_number(request.seat)
         reason = checked_reason(request.reason, "reason", 0)
         request_bytes = request_id(caller, request.request_id, needed=False)
-        meant = parse_person(request.person) if request.person else ""
+        meant = parse_person(request.person, bots=True) if request.person else ""
         content = content_hash(f"remove {seat} {meant} {reason}".encode())
         command = commands.RemoveSeat(
             request_bytes, content, caller.person, seat, reason, "", meant

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -104,8 +104,10 @@ class Desk:
                 await asyncio.shield(note)
 
     async def _note(self, ended: Act) -> None:
-        with suppress(LogError):
+        try:
             await self._store.append(ended)
+        except LogError as error:
+            log.error("audit_outcome_lost", act=ended.act, error=type(error).__name__)
 
     async def _told(self, act: Act) -> Act | None:
         """The newest line of the same act by the same request, `None` where there is none."""

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any, Final
+from unicodedata import normalize
 
 from engine.value import value
 from services.gateway.operate.orders import Ban, Standing
@@ -31,7 +32,8 @@ class Outcome(StrEnum):
     """What a line tells of its act."""
 
     BEGUN = ""
-    """The act itself, before it takes effect. Where no later line tells of it, it was done."""
+    """The act itself, before it takes effect. Where no later line tells of it, it was
+    done, unless gateway or store failed in that moment: given again, it is done once."""
     DONE = "done"
     """Written only where an earlier line says otherwise."""
     REFUSED = "refused"
@@ -160,7 +162,8 @@ class RedisOperateStore:
         """Persons whose display name begins so, in any case; not more than `most`. All names are
         read, of which a million take about four seconds: for a person who looks, now and then."""
         prefix = keys.person_name("")
-        wanted, cursor = beginning.casefold(), b"0"
+        # Names are kept composed.
+        wanted, cursor = normalize("NFC", beginning).casefold(), b"0"
         found: dict[str, str] = {}
         while len(found) < most:
             [(cursor, page)] = await self._all(
