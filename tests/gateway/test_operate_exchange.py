@@ -231,6 +231,19 @@ async def test_what_was_unclear_stands_there_as_unknown_until_a_repeat_settles_i
     assert acts_and_outcomes(paper) == ["freeze", "unknown", "effect", "done", "effect"]
 
 
+async def test_a_repeat_of_an_unclear_ban_settles_it_though_it_ends_later(paper: Paper) -> None:
+    desk = Desk(paper, NameBook(MemoryPeopleStore()))
+    with pytest.raises(Refused):
+        async with desk.act(ANN, "ban", "people/x", "why", ID, until=1000):
+            raise UNCLEAR
+    async with desk.act(ANN, "ban", "people/x", "why", ID, until=1007):
+        pass
+    assert acts_and_outcomes(paper) == ["ban", "unknown", "done"]
+    async with desk.act(ANN, "ban", "people/x", "why", ID, until=0):
+        pass
+    assert acts_and_outcomes(paper)[3:] == ["ban"], "to lift it is another act"
+
+
 async def test_a_repeat_of_what_was_refused_adds_a_line_only_for_another_outcome(
     paper: Paper,
 ) -> None:

@@ -95,16 +95,17 @@ def folded(
 ) -> "Iterator[tuple[operate_pb2.AuditEntry, operate_pb2.AuditEntry]]":
     """Each act once, in the order in which they were begun: its entry, and the last one that tells
     of its outcome."""
+    from services.gateway.operate.repeats import asked
+
     begun: dict[tuple[object, ...], operate_pb2.AuditEntry] = {}
     last: dict[tuple[object, ...], operate_pb2.AuditEntry] = {}
     for entry in entries:
-        parameters = sorted(entry.parameters.items())
         key: tuple[object, ...] = (
             entry.operator,
             entry.act,
             entry.target,
             entry.request_id,
-            *parameters,
+            asked(entry.parameters.items()),
         )
         begun.setdefault(key, entry)
         last[key] = entry

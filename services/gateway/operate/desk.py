@@ -11,6 +11,7 @@ import structlog
 from services.gateway.errors import Code, Refusal, Refused
 from services.gateway.lobby.checks import given_id, request_id
 from services.gateway.names import NameBook, checked_reason
+from services.gateway.operate.repeats import asked
 from services.gateway.operate.store import Act, Audited, Outcome
 from services.gateway.session.roles import Caller, Role
 from services.log.port import LogError, StoreChanged
@@ -26,8 +27,6 @@ CHUNK: Final = 100
 REPEATS_AMONG: Final = 256
 """Lines of the audit looked at for an earlier one of the same request: hours of a busy event, and
 about 60 KB in one answer of the store."""
-_FOUND: Final = "before"
-"""A parameter that the gateway finds rather than is told: it may differ in a repeat."""
 _UNCLEAR: Final = frozenset({Code.UNAVAILABLE, Code.INTERNAL})
 
 
@@ -122,7 +121,7 @@ class Desk:
 
 def _same(one: Act, other: Act) -> bool:
     def told(act: Act) -> tuple[object, ...]:
-        parameters = {pair for pair in act.parameters if pair[0] != _FOUND}
+        parameters = asked(act.parameters)
         return act.request, act.operator_id, act.act, act.target, act.reason, parameters
 
     return told(one) == told(other)
