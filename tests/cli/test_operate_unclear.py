@@ -5,14 +5,16 @@ import json
 import os
 import shlex
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from pit.v1 import lobby_pb2, operate_pb2
 
 from services.cli.failures import Exit
 from services.cli.operate.acts import repeated
+from services.cli.operate.exchange import folded
 from services.client import operator as operator_module
 from support.operated import Operated, operated, people, table_of
 from support.pit import Here, Outcome
@@ -139,6 +141,43 @@ def test_who_interrupts_an_act_is_told_how_to_be_sure(
     outcome = here("operate", "close", table, *WHY, settings={"PIT_OPERATOR_TOKEN": "t"})
     assert outcome.code == Exit.INTERRUPTED
     assert f"pit operate close {table} --reason 'the bell counts' --request-id " in outcome.err
+
+
+@pytest.mark.parametrize("option", [("--table", "{}"), ("--table={}",)])
+def test_an_announcement_is_told_with_its_tables_in_full(
+    here: Here, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...]
+) -> None:
+    table = "00" + "a" * 20
+
+    async def tables(_: object) -> AsyncIterator[lobby_pb2.Table]:
+        yield lobby_pb2.Table(name=f"tables/{table}")
+
+    async def interrupted(*_: object, **__: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(operator_module.Operator, "tables", tables)
+    monkeypatch.setattr(operator_module.Operator, "announce", interrupted)
+    words = [word.format(table[:8]) for word in option]
+    outcome = here("operate", "announce", "Lunch", *words, settings={"PIT_OPERATOR_TOKEN": "t"})
+    told = " ".join(word.format(table) for word in option)
+    assert f"pit operate announce Lunch {told} --request-id " in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("act", "first", "again"),
+    [
+        ("rename", {"before": "Rude", "now": "Ada"}, {"before": "Ada", "now": "Ada"}),
+        ("ban", {"until": "1000"}, {"until": "1007"}),
+    ],
+)
+def test_what_differs_in_a_repeat_makes_no_other_act(
+    act: str, first: dict[str, str], again: dict[str, str]
+) -> None:
+    begun, other, done = (
+        operate_pb2.AuditEntry(act=act, request_id=bytes(16), parameters=parameters)
+        for parameters in (first, {"until": "0"}, again)
+    )
+    assert list(folded([begun, other, done])) == [(begun, done), (other, other)]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from services.client.operator import Operator
 
 ID_OPTION = "--request-id"
+TABLE_OPTION = "--table="
 
 Answer = TypeVar("Answer")
 
@@ -45,15 +46,19 @@ class Act:
         """Do it at a table, named as a person may name it."""
 
         async def there(operator: "Operator", request_id: bytes) -> Answer:
-            name = await whole_name(operator, table)
-            self._whole[table] = bare(name)
-            return await work(operator, name, request_id)
+            return await work(operator, await self.whole(operator, table), request_id)
 
         return self.do(there, table)
 
+    async def whole(self, operator: "Operator", table: str) -> str:
+        """`tables/{table}`, kept for the command that is to be given again. Raises `Failure`."""
+        name = await whole_name(operator, table)
+        self._whole[table] = bare(name)
+        return name
+
     def _unknown(self, code: Exit, why: str, table: str) -> Failure:
         game = f" and `pit table replay {self._whole.get(table, table)}`" if table else ""
-        typed = [self._whole.get(word, word) for word in sys.argv[1:]]
+        typed = [self._in_full(word) for word in sys.argv[1:]]
         return Failure(
             code,
             "outcome unknown: it may have been done, or may still be done",
@@ -62,6 +67,11 @@ class Act:
             f"          {repeated(typed, self.request_id)}\n"
             f"          or look: `pit audit --since 1h`{game} show what was done",
         )
+
+    def _in_full(self, word: str) -> str:
+        option = TABLE_OPTION if word.startswith(TABLE_OPTION) else ""
+        named = word.removeprefix(option)
+        return option + self._whole.get(named, named)
 
 
 def repeated(arguments: Iterable[str], request_id: bytes) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from services.cli.names import bare
-from services.cli.operate.acts import Act, whole_name
+from services.cli.operate.acts import Act
 from services.cli.operate.inside import ask, columns, moment
 from services.cli.writing import new_file
 
@@ -46,7 +46,7 @@ def list_tables(target: str, as_json: bool) -> None:
 
 def announce(act: Act, text: str, tables: list[str], key: str) -> None:
     async def say(operator: "Operator", request_id: bytes) -> int:
-        names = [await whole_name(operator, table) for table in tables]
+        names = [await act.whole(operator, table) for table in tables]
         return await operator.announce(text, names, key, request_id=request_id)
 
     print(f"said at {act.do(say)} table(s)")
