@@ -77,7 +77,8 @@ class House:
     async def open_tables(self, count: int) -> None:
         """Open so many tables of our own; each is followed by another when its game ends.
 
-        Raises `Refused`, but not for maintenance: that passes.
+        Raises `Refused`, but not for what passes: maintenance, no gateway, a token that none takes.
+        `follow` tells of the last two.
         """
         tables = self._tables
         assert tables is not None
@@ -90,7 +91,9 @@ class House:
                 await tables.open_one()
                 return
             except Refused as failure:
-                if failure.reason != MAINTENANCE:
+                if failure.code is StatusCode.UNAUTHENTICATED:
+                    await self._exchange.credentials.renew()
+                elif failure.code is not StatusCode.UNAVAILABLE and failure.reason != MAINTENANCE:
                     raise
                 await asyncio.sleep(backoff.delay_s(TABLE_RETRY_S))
 

@@ -7,11 +7,13 @@ import pytest
 from grpc import StatusCode
 from structlog.testing import capture_logs
 
+from services.bots import house as house_module
 from services.bots.careful import CAREFUL
 from services.bots.house import STRATEGIES, House, Manner
 from services.bots.pace import MAX
 from services.cli.failures import Exit
 from services.cli.main import Strategy
+from services.client.errors import Refused
 from support.pit import Here, pit
 
 KEYS = {"PIT_TOKEN_KEYS": "k:" + "00" * 32}
@@ -52,6 +54,39 @@ async def test_what_goes_on_is_told_once_and_that_it_is_over(
         house._answered("two:2")
         house._answered("two:2")
     assert [line["event"] for line in told[2:]] == ["gateway_answers"]
+
+
+class PassingTrouble:
+    """Tables that are opened at the third try. As an exchange it gives new tokens."""
+
+    def __init__(self) -> None:
+        self.failures = [StatusCode.UNAVAILABLE, StatusCode.UNAUTHENTICATED]
+        self.renewed = 0
+
+    @property
+    def credentials(self) -> "PassingTrouble":
+        return self
+
+    async def renew(self) -> None:
+        self.renewed += 1
+
+    async def open_one(self) -> str:
+        if self.failures:
+            raise Refused(self.failures.pop(), "", "not now")
+        return "tables/x"
+
+
+async def test_tables_are_opened_once_a_gateway_answers_and_takes_the_token(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(house_module, "TABLE_RETRY_S", 0.0)
+    trouble: Any = PassingTrouble()
+    house = House(trouble, Manner((CAREFUL,), MAX, 1.0), random.Random(1), trouble)
+    await house.open_tables(1)
+    assert (trouble.failures, trouble.renewed) == ([], 1)
+    trouble.failures = [StatusCode.PERMISSION_DENIED]
+    with pytest.raises(Refused):
+        await house.open_tables(1)
 
 
 def test_the_strategies_of_the_command_line_are_those_there_are() -> None:
