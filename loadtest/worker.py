@@ -194,8 +194,8 @@ class _Worker:
 
     async def _slow_readers(self, crowd: Crowd, persons: Persons) -> SlowReaders | None:
         orders = self._orders
-        if orders.scenario != "slow-readers":
-            return None
+        if orders.scenario != "slow-readers" or self._stopped.is_set():
+            return None  # of a run that was stopped early, not even the first person is signed in
         slow = SlowReaders(await persons.person(0, 0), crowd.samples, random.Random(orders.seed))
         tables = [slot.table.name for slot in crowd.slots if slot.table is not None]
         slow.start(tables, max(1, round(SLOW_SHARE * orders.tables * orders.wish.seats)))

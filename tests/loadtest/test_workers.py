@@ -2,13 +2,19 @@
 
 import socket
 from collections.abc import Mapping
+from dataclasses import replace
+from multiprocessing import Pipe
 
 import pytest
 
 from loadtest import run
+from loadtest.connections.lean import LeanConnections
+from loadtest.crowd import Crowd
 from loadtest.null.process import NullExchange
+from loadtest.opening import Opener, Persons
 from loadtest.options import Options, Stage
 from loadtest.screen import Lines
+from loadtest.worker import _Worker
 from loadtest.workers import WorkerFailed, Workers
 from support.small_load import orders
 
@@ -46,3 +52,13 @@ def test_an_interrupt_while_the_ceiling_is_tried_ends_everything(
     )  # fmt: skip
     with pytest.raises(KeyboardInterrupt):
         run.reached_at_most(options, Lines(options))
+
+
+async def test_a_run_stopped_while_guests_are_signed_in_has_no_slow_readers() -> None:
+    ours, _ = Pipe()
+    wanted = replace(orders("127.0.0.1:1", 1, 10, 1), scenario="slow-readers")
+    worker, persons = _Worker(wanted, ours), Persons(wanted.target, "Load", "shared", 4)
+    crowd = Crowd(wanted, Opener(persons, wanted.wish), LeanConnections(wanted.target, 1))
+    worker._stopped.set()
+    assert await worker._slow_readers(crowd, persons) is None
+    await persons.close()
