@@ -14,7 +14,6 @@ value); how entries lie in theirs stands in `streams.py`. A file that breaks off
 it is never taken for a whole one.
 """
 
-import os
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -81,14 +80,12 @@ def stream_part(key: str) -> str:
 
 
 class BackupWriter:
-    """Writes beside `path`, and gives the file its name only when it is whole and on disk."""
+    """Writes a backup into a file."""
 
     def __init__(self, path: Path) -> None:
         self.parts: dict[str, Part] = {}
         self._path = path
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        self._unfinished = Path(name)
-        self._file = os.fdopen(descriptor, "wb")
+        self._file = path.open("wb")
         self._tar = tarfile.TarFile(fileobj=self._file, mode="w", format=tarfile.GNU_FORMAT)
 
     def add(self, name: str, content: bytes, modified_s: float = 0.0) -> None:
@@ -112,7 +109,7 @@ class BackupWriter:
         return tempfile.TemporaryFile(dir=self._path.parent)
 
     def finish(self, manifest: Manifest) -> int:
-        """Append the manifest and name the file; its size in bytes."""
+        """Append the manifest; the file's size in bytes."""
         text = manifest.model_dump_json(indent=1).encode()
         for name, content in (
             (MANIFEST, text),
@@ -120,16 +117,8 @@ class BackupWriter:
         ):
             self._put(name, BytesIO(content), len(content), 0.0)
         self._tar.close()
-        self._file.flush()
-        os.fsync(self._file.fileno())
         size = self._file.tell()
         self._file.close()
-        self._unfinished.rename(self._path)
-        directory = os.open(self._path.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
         return size
 
     def __enter__(self) -> Self:
@@ -145,7 +134,6 @@ class BackupWriter:
             # Nothing that is still in a buffer matters; a full disk must not hide the reason.
             with suppress(OSError):
                 self._file.close()
-        self._unfinished.unlink(missing_ok=True)
 
     def _put(self, name: str, content: BinaryIO, length: int, modified_s: float) -> None:
         entry = tarfile.TarInfo(name)

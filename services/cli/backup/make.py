@@ -29,7 +29,7 @@ from services.cli.backup.dumps import dump, is_kept, pack_keys
 from services.cli.backup.streams import Trimmed
 from services.cli.common import NO_STORE, explained_store, load_settings
 from services.cli.failures import Exit, Failure
-from services.cli.writing import check_new, not_written
+from services.cli.writing import new_file, not_written
 from services.log import keys
 from services.log.connection import StoreIdentity, SyncConnection
 from services.log.entry import NO_ENTRY
@@ -76,9 +76,13 @@ def back_up(path: Path, as_json: bool) -> None:
     settings = load_settings()
     if not settings.redis_url:
         raise NO_STORE
-    check_new(path, "a backup is never overwritten")
     started_s = time.monotonic()
-    with explained_store(), _explained_file(path), BackupWriter(path) as writer:
+    with (
+        new_file(path, "a backup is never overwritten") as unfinished,
+        explained_store(),
+        _explained_file(path),
+        BackupWriter(unfinished) as writer,
+    ):
         server = SyncConnection(settings.redis_url, StoreIdentity())
         try:
             made = _copy(server, settings.archive_directory, writer)
