@@ -6,11 +6,15 @@ import os
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from loadtest import report
 from loadtest.histograms import Histograms
 from loadtest.options import Options
+
+ERRORS: Final = "backslashreplace"
+"""The command that repeats a run may hold a byte that is no text: it keeps nothing from being
+written."""
 
 
 def save(
@@ -40,11 +44,11 @@ def _write(path: Path, text: str) -> None:
     target = path.resolve()  # a link goes on leading there
     plain = target.is_file() or not target.exists()
     if not (plain and os.access(target.parent, os.W_OK)):
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors=ERRORS)
         return
     unfinished = target.with_name(target.name + ".part")
     try:
-        unfinished.write_text(text, encoding="utf-8")
+        unfinished.write_text(text, encoding="utf-8", errors=ERRORS)
         unfinished.replace(target)
     finally:
         unfinished.unlink(missing_ok=True)

@@ -19,7 +19,7 @@ PAGE: Final = Path(__file__).parent / "page"
 
 def write(result: dict[str, Any], path: Path) -> None:
     """Write the page."""
-    path.write_text(page(result), encoding="utf-8")
+    path.write_text(page(result), encoding="utf-8", errors="backslashreplace")
 
 
 def page(result: dict[str, Any]) -> str:

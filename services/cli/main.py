@@ -3,6 +3,7 @@
 import os
 import sys
 from contextlib import suppress
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
 
@@ -328,6 +329,9 @@ def main() -> None:
     """Run `pit`; expected failures become three lines and their exit code."""
     # What grpcio notes of each failed handshake would stand among the lines for a person.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A file's name may be no text, and a person's none that this locale has letters for.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         try:
             app()

@@ -70,7 +70,7 @@ async def _watch(exchange: Exchange, table: str, wish: Wish) -> None:
     async with exchange.watch(table) as watching:
         seat = WatchedTable(watching, table)
         model = Model(seat.view)
-        written = _written(wish, model, seat.log_us, more=False)
+        written = _written(wish, model, seat.log_us)
         model.say(f"You watch {table}", seat.log_us)
         await PlayApp(lambda app: Spectator(watching, seat, app, model)).run_async(mouse=False)
     if model.result.places:
@@ -80,8 +80,8 @@ async def _watch(exchange: Exchange, table: str, wish: Wish) -> None:
 
 async def _at_the_table(sitting: Sitting, seat: SeatSession, wish: Wish, why_not_kept: str) -> None:
     model, place = Model(seat.view), sitting.place
-    written = _written(wish, model, seat.log_us, more=sitting.back)
     table = place.table.removeprefix("tables/")  # as every command shows and takes it
+    written = _written(wish, model, seat.log_us, back_at=table if sitting.back else "")
     if sitting.back:
         model.say(f"Back at your seat {place.seat} of {table}", seat.log_us)
         model.say("For a new game instead: q, then pit play --new", seat.log_us)
@@ -111,14 +111,14 @@ def _say_goodbye(sitting: Sitting, model: Model, view: TableView) -> None:
     print(f"To prove the game when it is over: pit verify {game}")
 
 
-def _written(wish: Wish, model: Model, log_us: int, *, more: bool) -> Transcript | None:
+def _written(wish: Wish, model: Model, log_us: int, *, back_at: str = "") -> Transcript | None:
     """The file that has what is told from now on; opened before anything is played."""
     if wish.transcript is None:
         return None
-    written = Transcript(wish.transcript, more=more)
+    written = Transcript(wish.transcript, back_at=back_at)
     model.listener = written.tell
     if written.path != wish.transcript:
-        how = "goes on" if more else "is written"
+        how = "goes on" if back_at else "is written"
         told = f"{wish.transcript.name} has an older game: this one {how} in {written.path.name}"
         model.say(told, log_us)
     return written

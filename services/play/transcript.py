@@ -22,14 +22,18 @@ class Unwritten(Exception):
 class Transcript:
     """A file that has each line as soon as it is told, behind what is there already."""
 
-    def __init__(self, path: Path, *, more: bool) -> None:
-        """`more`: of the game that was written last. Any other one gets a file of its own beside
-        it, `game-2.txt` beside `game.txt`: `path` says which. Raises `Unwritten`."""
-        self.path = _place(path, more=more)
+    def __init__(self, path: Path, *, back_at: str = "") -> None:
+        """`back_at`: the table whose game goes on, in the file that names it. Any other game gets
+        a file of its own, `game-2.txt` beside `game.txt`: `path` says which. Raises `Unwritten`."""
+        self.path = path
         self._begin_us: int | None = None
         self._error: OSError | None = None
         try:
-            self._file = self.path.open("a", buffering=1)
+            self.path = _place(path, back_at)
+            # A name is whatever somebody wished for, whatever this machine's locale can write.
+            self._file = self.path.open(
+                "a", buffering=1, encoding="utf-8", errors="backslashreplace"
+            )
         except OSError as error:
             raise Unwritten(self.path, error) from None
 
@@ -54,14 +58,17 @@ class Transcript:
             raise Unwritten(self.path, self._error)
 
 
-def _place(path: Path, *, more: bool) -> Path:
-    """The first file of this name that has nothing in it yet, or the last that has."""
-    last = path
+def _place(path: Path, back_at: str) -> Path:
+    """The file of this name that tells of the table, else the first with nothing in it yet."""
     for each in _places(path):
-        if not (each.is_file() and each.stat().st_size):
-            return last if more else each
-        last = each
+        if not (each.is_file() and each.stat().st_size) or (back_at and _tells(each, back_at)):
+            return each
     raise AssertionError("places have no end")
+
+
+def _tells(path: Path, table: str) -> bool:
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        return any(table in line for line in lines)
 
 
 def _places(path: Path) -> Iterator[Path]:

@@ -1,6 +1,8 @@
 """What a run measured is neither lost nor hidden because a file cannot be written."""
 
 import json
+import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,9 @@ from loadtest.histograms import Histograms
 from loadtest.options import Options, Stage
 from loadtest.results import Circumstances, document
 from loadtest.tally import Tally
+from services.cli.failures import Exit
 from support.full_disk import no_room
-from support.pit import pit
+from support.pit import ROOT, pit
 
 OPTIONS = Options(
     "", "blitz", b"", (), 1, 4, "steady", (Stage(4.0, 100.0),), 0.0, 1.0, 7, (), 1, 50, "lean",
@@ -69,7 +72,7 @@ def test_an_earlier_result_outlives_a_disk_that_is_full(
 
 
 def test_the_figures_of_a_run_without_room_for_its_files_are_shown(tmp_path: Path) -> None:
-    html = tmp_path / "run.html"
+    html = tmp_path / os.fsdecode(b"\xff.html")  # no text
     outcome = pit(
         "load", "--null", "--tables", "1", "--rate", "50", "--duration", "1", "--warmup", "0",
         "--no-ceiling", "--out", "/dev/full", "--hdr", "/dev/full", "--html", str(html),
@@ -77,7 +80,24 @@ def test_the_figures_of_a_run_without_room_for_its_files_are_shown(tmp_path: Pat
     assert outcome.code in (10, 4), outcome.err  # 4 on a machine that is busy with other things
     assert "held  sequences" in outcome.out
     assert "again: pit load --null" in outcome.out
+    assert "/\\udcff.html" in outcome.out
     told = "pit: /dev/full could not be written\n  why:    No space left on device\n  remedy: make"
     assert outcome.err.count(told) == 2
     assert "Traceback" not in outcome.err
     assert html.is_file()
+
+
+def test_a_command_that_is_no_text_keeps_no_file(result: dict[str, Any], tmp_path: Path) -> None:
+    result["run"]["command"] = os.fsdecode(b"pit load --rules \xff")
+    html = tmp_path / "run.html"
+    options = replace(OPTIONS, html=html, hdr=tmp_path / "run.hdr")
+    assert save(options, result, Histograms()) == []
+    assert "pit load --rules \\udcff" in html.read_text(encoding="utf-8")
+    assert (tmp_path / "run.hdr").is_file()
+
+
+def test_the_readme_has_every_exit_code_of_a_run() -> None:
+    page = (ROOT / "loadtest" / "README.md").read_text(encoding="utf-8")
+    table = page.partition("## Exit codes")[2].partition("\n## ")[0]
+    codes = {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)}
+    assert codes == set(Exit) - {Exit.NOT_FOUND}, "nothing of a load test is looked up by name"
