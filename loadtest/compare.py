@@ -43,7 +43,7 @@ JUDGED: Final[Shape] = {
 def read(path: Path, shape: Shape) -> dict[str, Any]:
     """An earlier `--out`, of which at least `shape` is needed. Raises `Unusable`."""
     try:
-        result = json.loads(path.read_text())
+        result = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise Unusable(f"{path} cannot be read: {error.strerror}", "name a file of --out") from None
     except (ValueError, RecursionError):

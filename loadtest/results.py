@@ -228,12 +228,14 @@ def machine() -> dict[str, Any]:
     """Processors, their model, memory."""
     found: dict[str, Any] = {"cpus": os.cpu_count(), "name": platform.node()}
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         found["model"] = next(
             line.partition(":")[2].strip() for line in lines if line.startswith("model name")
         )
         total = next(
-            line for line in Path("/proc/meminfo").read_text().splitlines() if "MemTotal" in line
+            line
+            for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
+            if "MemTotal" in line
         )
         found["memory_bytes"] = int(total.split()[1]) * 1024
     except (OSError, StopIteration):

@@ -64,7 +64,7 @@ def pit_load(load: Load) -> dict[str, Any]:
             raise RuntimeError(
                 f"pit load ended with {done.returncode}:\n{done.stdout}{done.stderr}"
             )
-        result: dict[str, Any] = json.loads(out.read_text())
+        result: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
         return result
 
 

@@ -30,9 +30,9 @@ def publish(key: Ed25519PrivateKey, root: Path) -> None:
     text = key.public_key().public_bytes_raw().hex()
     if not path.exists():
         unfinished = path.with_name(path.name + ".new")  # half a key would be taken for another one
-        unfinished.write_text(text + "\n")
+        unfinished.write_text(text + "\n", encoding="utf-8")
         unfinished.replace(path)
-    elif path.read_text().strip() != text:
+    elif path.read_text(encoding="utf-8").strip() != text:
         raise SettingsProblem(
             f"PIT_ARCHIVE_KEY is not the key that signed the games in {root} "
             f"(see {path}). Use the old key, or another PIT_ARCHIVE directory."
@@ -46,6 +46,8 @@ def public_key(root: Path) -> Ed25519PublicKey | None:
 
 def parse_public_key(path: Path) -> Ed25519PublicKey | None:
     try:
-        return Ed25519PublicKey.from_public_bytes(bytes.fromhex(path.read_text().strip()))
+        return Ed25519PublicKey.from_public_bytes(
+            bytes.fromhex(path.read_text(encoding="utf-8").strip())
+        )
     except (OSError, ValueError):
         return None

@@ -136,7 +136,7 @@ class Report:
     def write(self, figures: dict[str, object]) -> None:
         """Put the report in place whole: its reader never sees half of one."""
         try:
-            self._unfinished.write_text(json.dumps(figures))
+            self._unfinished.write_text(json.dumps(figures), encoding="utf-8")
             os.replace(self._unfinished, self._path)
         except OSError as error:
             if not self._failing:

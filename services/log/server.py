@@ -194,7 +194,7 @@ class EmbeddedServer:
         raise ServerNotStarted(f"{self.binary} does not answer:\n{self._last_words()}")
 
     def _last_words(self) -> str:
-        return self._log_path.read_text(errors="replace")[-1_000:]
+        return self._log_path.read_text(encoding="utf-8", errors="replace")[-1_000:]
 
     def _end_watcher(self) -> None:
         if self._watcher is not None:

@@ -31,7 +31,7 @@ class Keeper:
         if self._path is None:
             return None
         try:
-            kept = json.loads(self._path.read_text())
+            kept = json.loads(self._path.read_text(encoding="utf-8"))
             return SignIn(str(kept["person"]), str(kept["refresh_token"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -45,7 +45,7 @@ class Keeper:
         try:
             fresh.unlink(missing_ok=True)
             handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
-            with os.fdopen(handle, "w") as file:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
             fresh.replace(self._path)
         except OSError as error:

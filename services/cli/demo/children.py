@@ -77,7 +77,9 @@ class Child:
         return Failure(
             Exit.CHILD_ENDED,
             f"{self.name} ended with code {self.ended()}",
-            last_words(self.log_path.read_text(errors="replace")).replace("\n", "\n          "),
+            last_words(self.log_path.read_text(encoding="utf-8", errors="replace")).replace(
+                "\n", "\n          "
+            ),
             f"its whole log is {self.log_path}",
         )
 

@@ -23,7 +23,7 @@ class BotsReport:
 def read(path: Path) -> BotsReport:
     """The newest report; an empty one while there is none."""
     try:
-        found = json.loads(path.read_text())
+        found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return BotsReport()
     known = {name: found[name] for name in BotsReport.__slots__ if name in found}

@@ -26,7 +26,7 @@ def _made(data: Path) -> dict[str, str]:
     if not path.exists():
         _make(path)
     try:
-        found: dict[str, str] = json.loads(path.read_text())
+        found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise Failure(
             Exit.USAGE,
@@ -46,6 +46,6 @@ def _make(path: Path) -> None:
     unfinished = path.with_suffix(".new")
     unfinished.unlink(missing_ok=True)
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         json.dump(keys, file)
     unfinished.replace(path)

@@ -17,7 +17,7 @@ def demo_keys(data: Path) -> str:
     from services.cli.demo.secrets import FILE
 
     try:
-        keys: str = json.loads((data / FILE).read_text())["PIT_TOKEN_KEYS"]
+        keys: str = json.loads((data / FILE).read_text(encoding="utf-8"))["PIT_TOKEN_KEYS"]
     except (OSError, ValueError, KeyError):
         return ""
     return keys
