@@ -1,5 +1,7 @@
 """What goes wrong where a person looks: what, why, what to do, and the exit code."""
 
+import sys
+from contextlib import suppress
 from enum import IntEnum
 
 
@@ -55,3 +57,10 @@ class Failure(Exception):
         if self.remedy:
             lines.append(f"  remedy: {self.remedy}")
         return "\n".join(lines)
+
+
+def say(text: str) -> None:
+    """On standard error. Where nobody takes it, a full disk say, the work goes on all the same."""
+    if sys.stderr is not None:  # it is none where it was closed by whoever started us
+        with suppress(OSError):
+            print(text, file=sys.stderr, flush=True)

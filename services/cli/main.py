@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NoReturn
 import typer
 
 from engine.limits import SEATS_MAX
-from services.cli.failures import MEANINGS, Exit, Failure
+from services.cli.failures import MEANINGS, Exit, Failure, say
 from services.cli.load.command import load
 from services.cli.numbers import (
     PORT_BASE_MAX,
@@ -353,8 +353,7 @@ def main() -> None:
 
 
 def _end(failure: Failure) -> NoReturn:
-    with suppress(OSError):  # nobody hears it, but the code is the right one
-        print(failure.text(), file=sys.stderr)
+    say(failure.text())
     sys.exit(failure.code)
 
 

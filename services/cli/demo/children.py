@@ -32,10 +32,13 @@ class Child:
         self._arguments = [*arguments, "--with-parent", str(os.getpid())]
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
+        self._log_begins = 0
+        """Where in its log it began: what stands before is of an earlier one."""
 
     def start(self) -> None:
         """Start it, again if it was started before. Its signals are ours alone to send."""
         with self.log_path.open("ab") as log:
+            self._log_begins = log.tell()
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "services.cli.main", "serve", *self._arguments],
                 env=self._environment,
@@ -74,12 +77,11 @@ class Child:
 
     def failure(self) -> Failure:
         """Why the demo stops when this one ended by itself."""
+        own = self.log_path.read_bytes()[self._log_begins :].decode(errors="replace")
         return Failure(
             Exit.CHILD_ENDED,
             f"{self.name} ended with code {self.ended()}",
-            last_words(self.log_path.read_text(encoding="utf-8", errors="replace")).replace(
-                "\n", "\n          "
-            ),
+            last_words(own).replace("\n", "\n          "),
             f"its whole log is {self.log_path}",
         )
 

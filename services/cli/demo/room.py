@@ -3,12 +3,11 @@ still until there is some again, and nothing that was acknowledged is lost."""
 
 import asyncio
 import shutil
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from services.cli.failures import Exit, Failure
+from services.cli.failures import Exit, Failure, say
 from services.log.connection import AsyncConnection
 from services.log.port import LogError
 from services.log.store import parse_info
@@ -65,7 +64,7 @@ class Room:
             return  # others say that it cannot be reached
         lack = self._lack(parse_info(info))
         if lack and lack != self.lack and self._told:
-            print(f"pit demo: {lack}", file=sys.stderr, flush=True)
+            say(f"pit demo: {lack}")
         self.lack = lack
         self.lacked = lack or self.lacked
 

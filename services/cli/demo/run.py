@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import signal
-import sys
 import time
 from contextlib import suppress
 from typing import Any
@@ -19,7 +18,7 @@ from services.cli.demo.follow import Follower
 from services.cli.demo.kills import Killer
 from services.cli.demo.plan import Plan
 from services.cli.demo.room import Room
-from services.cli.failures import Exit
+from services.cli.failures import Exit, say
 from services.log.redis import RedisGatewayLog, RedisReaderLog
 
 LOOK_S = 0.25
@@ -80,7 +79,7 @@ async def _play(plan: Plan, exchange: Exchange) -> int:
         await asyncio.gather(*tasks, return_exceptions=True)
         await log.close()
     if not plan.as_json:
-        print("reading everything back ...", file=sys.stderr)
+        say("reading everything back ...")
     return _sum_up(plan, exchange, follower, played, room.lacked)
 
 
@@ -155,4 +154,4 @@ def _print(plan: Plan, figures: dict[str, Any], problems: list[str]) -> None:
     else:
         screen.print_summary(figures)
     for problem in problems[: summary.PROBLEMS_SHOWN]:
-        print(f"pit demo: {problem}", file=sys.stderr)
+        say(f"pit demo: {problem}")
