@@ -2,7 +2,6 @@
 
 import os
 import sys
-from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
@@ -24,7 +23,7 @@ from services.cli.numbers import (
 from services.cli.numbers import speed as speed_of
 from services.cli.operate.commands import audit, operate_app, shard_app, token_app
 from services.cli.play import play
-from services.cli.writing import NO_ROOM, not_written
+from services.cli.writing import NO_ROOM, forget_output, not_written
 
 EPILOG = "\b\nExit codes:\n" + "\n".join(
     f"  {int(code):>3}  {meaning}" for code, meaning in MEANINGS.items()
@@ -343,25 +342,18 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)
     except BrokenPipeError:
-        _forget_output()
+        forget_output()
         sys.exit(Exit.GOOD)
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
-        _forget_output()
+        forget_output()
         _end(not_written(error.filename or "the output", error))
 
 
 def _end(failure: Failure) -> NoReturn:
     say(failure.text())
     sys.exit(failure.code)
-
-
-def _forget_output() -> None:
-    """What is still in the buffer of standard output, which nobody takes: Python would try again
-    at its end, and complain."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 
 import errno
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -100,3 +101,10 @@ def not_written(file: Path | str, error: OSError) -> Failure:
         if error.errno in NO_ROOM
         else "name a file in a directory that is there and may be written to",
     )
+
+
+def forget_output() -> None:
+    """What is still in the buffer of standard output, which nobody takes: Python would try again
+    at its end, and complain."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -5,6 +5,7 @@ import errno
 import io
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from services.cli.demo import room, run
 from services.cli.demo.room import Room
 from services.cli.failures import say
+from services.cli.load.own import _demo_plan
 
 
 class Unheard(io.TextIOBase):
@@ -35,10 +37,11 @@ def test_what_nobody_hears_ends_nothing(
 ) -> None:
     monkeypatch.setattr(room, "AsyncConnection", lambda _: FullStore())
     monkeypatch.setattr(sys, "stderr", Unheard(number))
-    looking = Room("redis://127.0.0.1:1/0", tmp_path, told=True)
+    data: Any = SimpleNamespace(data=tmp_path, elsewhere="")
+    looking = Room("redis://127.0.0.1:1/0", data, told=True)
     asyncio.run(looking.look())
     assert "memory is full" in looking.lacked
-    plan: Any = type("Json", (), {"as_json": True})
+    plan: Any = SimpleNamespace(as_json=True)
     run._print(plan, {"trades": 7}, [looking.lacked])
     assert '"trades": 7' in capsys.readouterr().out
 
@@ -49,3 +52,14 @@ def test_what_is_for_standard_error_goes_nowhere_else(
     monkeypatch.setattr(sys, "stderr", None)
     say("a word")
     assert capsys.readouterr().out == ""
+
+
+def test_a_load_test_without_room_is_told_what_a_load_test_can_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIT_PROFILE", "load")
+    plan = _demo_plan(tmp_path, 1)
+    told = room.full_disk(plan, f"{plan.begun} cannot begin").text()
+    assert "the exchange of this run cannot begin" in told
+    assert "TMPDIR" in told
+    assert "--data" not in told

@@ -1,6 +1,8 @@
 """The demo's screen fits the terminal it is shown on."""
 
 import io
+import os
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from services.cli.demo.plan import Plan
-from services.cli.demo.screen import Screen
+from services.cli.demo.screen import Screen, _is_ours
 from services.cli.demo.tally import TableTally
 from services.settings import Settings
 
@@ -65,3 +67,23 @@ def test_a_full_disk_and_the_tables_of_an_earlier_run_are_said(tmp_path: Path) -
     assert any("beside 3 of an earlier run" in line for line in head)
     assert not any("earlier run" in line for line in screen(tmp_path, 0)._head().plain.splitlines())
     assert console.render_lines(screen(tmp_path, 3, lack).draw(console))
+
+
+def test_tables_of_an_earlier_run_are_counted_until_they_are_over(tmp_path: Path) -> None:
+    shown = screen(tmp_path, 3)
+    tables = shown._follower.tables
+    tables["new"] = TableTally("new")
+    first, *others = [table for name, table in tables.items() if name != "new"]
+    first.over = True
+    assert "beside 2 of an earlier run" in shown._head().plain
+    for table in others:
+        table.over = True
+    assert "earlier run" not in shown._head().plain
+
+
+def test_a_terminal_of_another_session_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    near, far = os.openpty()
+    with os.fdopen(near), os.fdopen(far, "r") as terminal:
+        monkeypatch.setattr(sys, "stdin", terminal)
+        assert terminal.isatty()
+        assert not _is_ours()

@@ -3,18 +3,22 @@
 import json
 import os
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from loadtest import text
 from loadtest.files import save
 from loadtest.histograms import Histograms
 from loadtest.options import Options, Stage
 from loadtest.results import Circumstances, document
+from loadtest.run import Played
 from loadtest.tally import Tally
 from services.cli.failures import Exit
+from services.cli.load.run import _tell
 from support.full_disk import no_room
 from support.pit import ROOT, pit
 
@@ -101,3 +105,23 @@ def test_the_readme_has_every_exit_code_of_a_run() -> None:
     table = page.partition("## Exit codes")[2].partition("\n## ")[0]
     codes = {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)}
     assert codes == set(Exit) - {Exit.NOT_FOUND}, "nothing of a load test is looked up by name"
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize(("interrupted", "code"), [(True, 130), (False, 5)])
+def test_a_full_output_does_not_change_what_a_run_came_to(
+    result: dict[str, Any],
+    interrupted: bool,
+    code: int,
+    as_json: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    result["run"]["interrupted"] = interrupted
+    result["checks"]["cards"] = False
+    played = Played(result, Histograms())
+    with FULL.open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        console = text.console(stderr=as_json)
+        assert _tell(console, OPTIONS, played, None, as_json=as_json) == code
+    assert "pit: the output could not be written" in capsys.readouterr().err

@@ -50,7 +50,7 @@ class Exchange:
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
-            raise full_disk(self.plan.data, "the demo cannot begin") from None
+            raise full_disk(self.plan, f"{self.plan.begun} cannot begin") from None
 
     def _start(self) -> None:
         try:
@@ -104,7 +104,7 @@ class Exchange:
             if child.ended() is not None:
                 failure = child.failure()
                 if disk_is_full(self.plan.data):
-                    raise full_disk(self.plan.data, failure.what)
+                    raise full_disk(self.plan, failure.what)
                 raise failure
 
     def processes(self) -> dict[str, list[int]]:
@@ -156,7 +156,7 @@ class Exchange:
                 self._server = server.start()
             except ServerNotStarted as error:
                 if disk_is_full(plan.data):
-                    raise full_disk(plan.data, "the embedded server cannot start") from None
+                    raise full_disk(plan, "the embedded server cannot start") from None
                 raise Failure(Exit.UNREACHABLE, "no embedded server", str(error)) from None
             self.url = server.url
         with explained_store():

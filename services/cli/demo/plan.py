@@ -42,6 +42,12 @@ class Plan:
     kill_every_s: float
     shards: int = SHARDS
     """Of a store that is new."""
+    begun: str = "the demo"
+    """What cannot begin where there is no room for it."""
+    elsewhere: str = (
+        "give --data a directory on a larger one; nothing that was acknowledged is lost"
+    )
+    """How whoever asked can name another disk."""
 
     @property
     def gateway_port(self) -> int:

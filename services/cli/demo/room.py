@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from services.cli.demo.plan import Plan
 from services.cli.failures import Exit, Failure, say
 from services.log.connection import AsyncConnection
 from services.log.port import LogError
@@ -24,28 +25,26 @@ def disk_is_full(data: Path) -> bool:
         return False
 
 
-def how_to_make_room(data: Path) -> str:
-    return (
-        f"make room on the disk of {data}, or give --data a directory on a larger one; nothing "
-        "that was acknowledged is lost"
-    )
+def how_to_make_room(plan: Plan) -> str:
+    return f"make room on the disk of {plan.data}, or {plan.elsewhere}"
 
 
-def full_disk(data: Path, what: str) -> Failure:
+def full_disk(plan: Plan, what: str) -> Failure:
     """Of something that could not be begun, or ended, for want of room."""
-    return Failure(Exit.NOT_WRITTEN, what, f"the disk is full: {data}", how_to_make_room(data))
+    why = f"the disk is full: {plan.data}"
+    return Failure(Exit.NOT_WRITTEN, what, why, how_to_make_room(plan))
 
 
 class Room:
     """Looks once a second; `lack` says what is missing just now, empty for nothing."""
 
-    def __init__(self, url: str, data: Path, *, told: bool) -> None:
+    def __init__(self, url: str, plan: Plan, *, told: bool) -> None:
         """`told`: on standard error, where there is no screen to show it."""
         self.lack = ""
         self.lacked = ""
         """What was missing last, for the sum of the run."""
         self._server = AsyncConnection(url)
-        self._data = data
+        self._plan = plan
         self._told = told
 
     async def run(self) -> None:
@@ -70,8 +69,8 @@ class Room:
 
     def _lack(self, info: Mapping[str, str]) -> str:
         most = int(info.get("maxmemory", "0"))
-        if disk_is_full(self._data):
-            return f"the disk is full, play stands still: {how_to_make_room(self._data)}"
+        if disk_is_full(self._plan.data):
+            return f"the disk is full, play stands still: {how_to_make_room(self._plan)}"
         if info.get("aof_last_write_status", "ok") != "ok":
             return "the store's disk is full, play stands still: make room there, and it goes on"
         if most and int(info.get("used_memory", "0")) >= most:

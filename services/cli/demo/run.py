@@ -11,6 +11,7 @@ from typing import Any
 
 from services.archive import keys
 from services.archive.directory import DirectoryArchive
+from services.cli import signals
 from services.cli.common import explained_store
 from services.cli.demo import report, screen, summary
 from services.cli.demo.exchange import Exchange
@@ -27,7 +28,7 @@ LOOK_S = 0.25
 def run(plan: Plan) -> int:
     """Play the demo; its exit code."""
     # Until there is a loop that hears them, they end us as Ctrl-C does: nothing is left behind.
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in signals.ending():
         signal.signal(number, signal.default_int_handler)
     exchange = Exchange(plan)
     try:
@@ -53,7 +54,7 @@ async def _play(plan: Plan, exchange: Exchange) -> int:
     started_s = time.monotonic()
     exchange.start_bots()
     killer = Killer(exchange, follower)
-    room = Room(exchange.url, plan.data, told=plan.as_json)
+    room = Room(exchange.url, plan, told=plan.as_json)
     tasks = [asyncio.create_task(follower.run()), asyncio.create_task(room.run())]
     if plan.kill_every_s:
         tasks.append(asyncio.create_task(killer.run(plan.kill_every_s)))
@@ -84,8 +85,8 @@ async def _play(plan: Plan, exchange: Exchange) -> int:
 
 
 def _stop_on_signals(plan: Plan) -> asyncio.Event:
-    """The first signal ends the demo in good order, the second at once: Ctrl-C, SIGTERM, and
-    SIGHUP, which comes when the terminal's window is closed."""
+    """The first signal ends the demo in good order, the second at once: Ctrl-C, and
+    those that end us."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -95,7 +96,7 @@ def _stop_on_signals(plan: Plan) -> asyncio.Event:
             os._exit(Exit.INTERRUPTED)
         stop.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, *signals.ending()):
         loop.add_signal_handler(number, on_signal)
     return stop
 

@@ -68,7 +68,7 @@ async def run(view: "Screen", stop: asyncio.Event) -> None:
 def _keys(on_key: Any) -> Iterator[None]:
     """Single keys of the terminal, where there is one and it is ours: a job in the background would
     be stopped for touching it."""
-    if not sys.stdin.isatty() or os.tcgetpgrp(sys.stdin.fileno()) != os.getpgrp():
+    if not _is_ours():
         yield
         return
     descriptor = sys.stdin.fileno()
@@ -83,13 +83,21 @@ def _keys(on_key: Any) -> Iterator[None]:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
+def _is_ours() -> bool:
+    """Whether standard input is our terminal, and we are in its foreground."""
+    try:
+        return sys.stdin.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except OSError:  # it is a terminal, but of another session
+        return False
+
+
 class Screen:
     """What is drawn, from the follower's figures and the bots' report."""
 
     def __init__(self, exchange: Exchange, follower: Follower, killer: Killer, room: Room) -> None:
         self.killer = killer
         self._room = room
-        self._earlier = sum(not table.over for table in follower.tables.values())
+        self._earlier = {table.name for table in follower.tables.values() if not table.over}
         self._plan = exchange.plan
         self._exchange = exchange
         self._follower = follower
@@ -127,12 +135,14 @@ class Screen:
         head.append(f"inside {inside}   for operators: pit operate, pit shard, pit audit\n")
         ports = plan.metrics_ports.values()
         head.append(f"scrape {plan.settings.metrics_bind}:{min(ports)} to {max(ports)}, /metrics\n")
-        free = next((t for t in self._follower.tables.values() if not t.over and t.bots), None)
+        tables = self._follower.tables.values()
+        free = next((table for table in tables if not table.over and table.bots), None)
         if free is not None:
             head.append(f"free   pit play {target} --table {free.name} --seat {min(free.bots)}\n")
-        if self._earlier and plan.bots:
+        earlier = sum(not table.over for table in tables if table.name in self._earlier)
+        if earlier and plan.bots:
             head.append(
-                f"tables {plan.tables} kept in play, beside {self._earlier} of an earlier run in "
+                f"tables {plan.tables} kept in play, beside {earlier} of an earlier run in "
                 f"{plan.data}, which go on to their end\n"
             )
         head.append(f"{self._exchange.banner}. For development.", style="dim")

@@ -135,7 +135,12 @@ def _demo_plan(data: Path, matchers: int) -> Plan:
                 tables=0, seats=4, rules="blitz", duration_s=0, as_json=True, pace="max",
                 bots=False, data=data, port_base=port_base, matchers=matchers, kill_every_s=0,
             )  # fmt: skip
-            return replace(plan, shards=SHARDS)
+            return replace(
+                plan,
+                shards=SHARDS,
+                begun="the exchange of this run",
+                elsewhere="set TMPDIR to a directory on a larger one",
+            )
         except Failure as failure:
             if failure.code != Exit.IN_USE:
                 raise

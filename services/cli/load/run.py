@@ -14,17 +14,18 @@ from loadtest.null.process import NullExchange
 from loadtest.options import Options
 from loadtest.screen import watcher
 from loadtest.usage import Limited, Unreachable, Unusable
-from services.cli.failures import Exit, Failure
+from services.cli import signals
+from services.cli.failures import Exit, Failure, say
 from services.cli.load.asked import Asked, settle
 from services.cli.load.own import OwnExchange
-from services.cli.writing import not_written
+from services.cli.writing import forget_output, not_written
 
 
 def load(asked: Asked) -> int:
     """Run a load test; its exit code. Raises `Failure`."""
     # A shell starts what runs in the background with interrupts ignored; ours are to be reported.
-    # SIGTERM, and SIGHUP of a window that is closed, are as good: nothing is left behind.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    # The others are as good: nothing is left behind.
+    for number in (signal.SIGINT, *signals.ending()):
         signal.signal(number, signal.default_int_handler)
     console = text.console(stderr=asked.as_json)
     own: LocalExchange | None = None
@@ -78,12 +79,29 @@ def _tell(
             result["run"]["compared"] = compare.compared(then, result, options.max_regress)
     finally:  # a run is long: what it measured is kept, whatever fails
         unwritten = files.save(options, result, played.histograms)
-    text.show(console, result)
-    if as_json:
-        print(json.dumps(result))
+    code = run.exit_code(result) or (Exit.NOT_WRITTEN if unwritten else Exit.GOOD)
+    try:
+        _show(console, result, as_json=as_json)
+    except BrokenPipeError:  # whoever read it has seen enough
+        forget_output()
+    except OSError as error:
+        forget_output()
+        say(not_written("the output", error).text())
+        code = code or Exit.NOT_WRITTEN
     for path, error in unwritten:
-        print(not_written(path, error).text(), file=sys.stderr)
-    return run.exit_code(result) or (Exit.NOT_WRITTEN if unwritten else Exit.GOOD)
+        say(not_written(path, error).text())
+    return code
+
+
+def _show(console: Console, result: dict[str, Any], *, as_json: bool) -> None:
+    """Written in one piece: rich would end the program where nobody reads it."""
+    with console.capture() as captured:
+        text.show(console, result)
+    if as_json:
+        say(captured.get().rstrip("\n"))
+        print(json.dumps(result), flush=True)
+    else:
+        print(captured.get(), end="", flush=True)
 
 
 def _command() -> str:
