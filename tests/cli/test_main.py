@@ -18,7 +18,7 @@ from services.log.connection import SyncConnection
 from services.log.server import EmbeddedServer
 from services.settings import Settings
 from support.full_disk import no_room
-from support.pit import ROOT, Here, command, environment, free_port_base, pit
+from support.pit import ROOT, Here, command, environment, free_port_base, hangups_heard, pit
 from support.waiting import wait_until
 
 NOWHERE = {"PIT_REDIS_URL": "redis://127.0.0.1:1/0"}
@@ -282,6 +282,7 @@ def test_the_program_begins_there() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@hangups_heard()
 def test_a_demo_that_is_told_to_end_while_it_starts_leaves_nothing(
     tmp_path: Path, number: signal.Signals
 ) -> None:

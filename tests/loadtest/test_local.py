@@ -12,7 +12,7 @@ import pytest
 
 from services.cli.failures import Failure
 from services.cli.load.own import OwnExchange
-from support.pit import command, environment, pit, start
+from support.pit import command, environment, hangups_heard, pit, start
 
 KEYS = {
     "schema", "scenario", "tables", "seats", "seconds", "rate_target", "rate_done", "sent",
@@ -123,6 +123,7 @@ def test_an_interrupted_run_still_reports(tmp_path: Path) -> None:
 
 @pytest.mark.all
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+@hangups_heard()
 def test_a_window_that_is_closed_ends_all_in_good_order(
     tmp_path: Path, number: signal.Signals
 ) -> None:

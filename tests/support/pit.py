@@ -3,10 +3,12 @@
 import json
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,6 +93,16 @@ def start(*arguments: str, settings: Mapping[str, str] | None = None) -> subproc
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+@contextmanager
+def hangups_heard() -> Iterator[None]:
+    """What is started in it ends with its window, though `nohup` started the tests."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def free_port_base() -> int:
