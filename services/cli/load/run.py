@@ -84,9 +84,9 @@ def _tell(
         _show(console, result, as_json=as_json)
     except BrokenPipeError:  # whoever read it has seen enough
         forget_output()
-    except OSError as error:
+    except OSError as full:
         forget_output()
-        say(not_written("the output", error).text())
+        say(not_written("the output", full).text())
         code = code or Exit.NOT_WRITTEN
     for path, error in unwritten:
         say(not_written(path, error).text())
